@@ -1,0 +1,50 @@
+# The two commands of the README are `make site` and `make test`; the others are their parts.
+SHELL := /bin/bash
+PATH := $(CURDIR)/.venv/bin:$(PATH)
+# One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
+ARGS ?=
+LAYERS := lint unit chart nodes local
+
+.PHONY: help setup setup-dev site teardown test lint lock bench-plan $(LAYERS:%=test-%)
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: ## .venv with what the job needs
+	@scripts/setup runtime
+
+setup-dev: ## .venv with what the tests need, too
+	@scripts/setup dev
+
+site: setup ## the main job, on inventories/local
+	@ansible-playbook site.yml $(ARGS)
+
+teardown: setup ## undoes `make site`
+	@ansible-playbook playbooks/teardown.yml $(ARGS)
+
+test: setup-dev ## every layer, with the time of each
+	@scripts/layers $(LAYERS)
+
+lint: test-lint ## all linters
+
+test-lint: setup-dev
+	@scripts/lint
+
+test-unit: setup-dev ## planner, statistics, filters, modules: seconds
+	@pytest -q tests/unit
+
+test-chart: setup-dev ## renders, schemas, refusals
+	@pytest -q tests/chart
+
+test-nodes: setup-dev ## roles on real systemd nodes
+	@pytest -q tests/nodes
+
+test-local: setup-dev ## the main job on this machine, real Alluxio containers
+	@pytest -q tests/local
+
+bench-plan: setup ## the planner's cost per node
+	@python -m alluxio_fuse.plan.bench
+
+lock: setup-dev ## pins requirements/*.in again
+	@for kind in runtime dev; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header requirements/$$kind.in -o requirements/$$kind.txt; done
