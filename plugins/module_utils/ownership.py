@@ -1,0 +1,114 @@
+"""The ownership record: what this deployment made on a node, written down before it is made.
+
+Preflight refuses only what the record does not name, and removal takes away exactly what it names. The file is
+`{"version": 1, "name": <deployment>, "items": [{"kind", "id", "data"}, ...]}`, items in the order of making.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+FILE = "owned.json"
+KINDS = (
+    "directory",  # id: path
+    "file",  # id: path
+    "mount",  # id: mount point
+    "tmpfs",  # id: mount point
+    "filesystem",  # id: the device it was made on
+    "container",  # id: name
+    "image",  # id: reference
+    "volume",  # id: name
+    "unit",  # id: unit name
+    "line",  # id: file and the line's key
+    "sysctl",  # id: key below /proc/sys, or a path below /sys; data: the value before
+    "package",  # id: name
+)
+
+Item = dict[str, Any]
+
+
+class RecordError(Exception):
+    """The record cannot be trusted, so nothing may be made or removed by it."""
+
+
+def empty(name: str) -> dict[str, Any]:
+    """A record of deployment `name` that names nothing."""
+    return {"version": VERSION, "name": name, "items": []}
+
+
+def load(state_dir: str, name: str) -> dict[str, Any]:
+    """The record kept in `state_dir`, or an empty one of deployment `name` where there is none."""
+    path = Path(state_dir) / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return empty(name)
+    try:
+        record = json.loads(text)
+        version, owner, items = record["version"], record["name"], record["items"]
+        well_formed = isinstance(items, list) and all(item["kind"] in KINDS and item["id"] for item in items)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RecordError(
+            f"{path} is no ownership record ({error}): restore it, or move it away to start anew"
+        ) from error
+    if version != VERSION or not well_formed:
+        raise RecordError(
+            f"{path} has another version or unknown kinds: it was written by another release of this bundle"
+        )
+    if owner != name:
+        raise RecordError(f"{path} belongs to deployment '{owner}', not to '{name}': give this one another name")
+    return dict(record)
+
+
+def save(state_dir: str, record: dict[str, Any]) -> None:
+    """Write the record so that a crash leaves either the old or the new one, never a part; an empty one is removed."""
+    folder = Path(state_dir)
+    path = folder / FILE
+    if not record["items"]:
+        path.unlink(missing_ok=True)
+        return
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=str(folder), prefix=FILE + ".")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(record, stream, indent=2)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(part, 0o644)  # noqa: PTH101  (a name from mkstemp)
+        os.replace(part, path)  # noqa: PTH105
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    directory = os.open(str(folder), os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def find(record: dict[str, Any], kind: str, key: str) -> Item | None:
+    """The item of that kind and id, if the record names it."""
+    return next((item for item in record["items"] if (item["kind"], item["id"]) == (kind, key)), None)
+
+
+def add(record: dict[str, Any], items: list[Item]) -> dict[str, Any]:
+    """The record with `items` in it. What it already names keeps its data: the first writing knew the state before."""
+    known = {(item["kind"], item["id"]) for item in record["items"]}
+    new: list[Item] = []
+    for item in items:
+        if (item["kind"], item["id"]) not in known:
+            known.add((item["kind"], item["id"]))
+            new.append({"kind": item["kind"], "id": item["id"], "data": item.get("data") or {}})
+    return {**record, "items": record["items"] + new}
+
+
+def drop(record: dict[str, Any], items: list[Item]) -> dict[str, Any]:
+    """The record without `items` (matched by kind and id)."""
+    gone = {(item["kind"], item["id"]) for item in items}
+    return {**record, "items": [item for item in record["items"] if (item["kind"], item["id"]) not in gone]}

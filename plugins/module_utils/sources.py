@@ -1,0 +1,64 @@
+"""State of file:// dataset sources, seen as the service user will see them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+
+Source = dict[str, Any]
+
+
+def read_source(url: str, uid: int, budget: float) -> Source:
+    """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied.
+
+    Counting stops after `budget` seconds; files and bytes are then None and `detail` says so.
+    """
+    path = unquote(urlsplit(url).path)
+    try:
+        answer = in_child(lambda: _count(path, time.monotonic() + budget), budget + 2, uid)
+    except OSError as error:
+        answer = _failure(path, error)
+    if answer == HUNG:
+        return _state("unreachable", f"{path} does not answer: the mount that holds it hangs")
+    return dict(answer)
+
+
+def _count(root: str, deadline: float) -> Source:
+    files = size = 0
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.is_file():
+                        files += 1
+                        size += entry.stat().st_size
+                        if not os.access(entry.path, os.R_OK, effective_ids=True):
+                            return _state("denied", f"uid {os.geteuid()} may not read {entry.path}")
+        except OSError as error:
+            return _failure(folder, error)
+        if time.monotonic() > deadline:
+            return _state("ok", "not counted: too many files for the time allowed")
+    if files == 0:
+        return _state("empty", f"no file below {root}")
+    return {"state": "ok", "detail": None, "files": files, "bytes": size}
+
+
+def _failure(path: str, error: OSError) -> Source:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return _state("missing", f"{path}: {error.strerror}")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return _state("denied", f"uid {os.geteuid()} may not read {path}")
+    return _state("unreachable", f"{path}: {error.strerror}")
+
+
+def _state(state: str, detail: str) -> Source:
+    return {"state": state, "detail": detail, "files": None, "bytes": None}

@@ -1,0 +1,131 @@
+#!/usr/bin/python
+"""Facts of a node that the plan follows from."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_facts
+short_description: Facts of a node that the plan follows from
+description:
+  - Gathers processors, memory, filesystems, block devices, FUSE, Java, network, GPUs, listeners, mounts and what this
+    deployment already owns, in one call and without running setup.
+  - Never touches what a FUSE mount serves from its own process, so a dead mount cannot hang it.
+  - Changes nothing; check mode is the same as a run.
+options:
+  name:
+    description: Name of the deployment whose ownership record counts.
+    type: str
+    default: alluxio-fuse
+  state_dir:
+    description: Where the ownership record lies. V(/var/lib/<name>) when not given.
+    type: path
+  mount_points:
+    description: Places whose state is wanted.
+    type: list
+    elements: path
+    default: []
+  sources:
+    description: Dataset sources; the C(file://) ones are looked at, others are for the controller to ask.
+    type: list
+    elements: str
+    default: []
+  ports:
+    description: TCP ports whose listening process is wanted by name.
+    type: list
+    elements: int
+    default: []
+  service_uid:
+    description: The user that reads the sources.
+    type: int
+    default: 1000
+  source_budget:
+    description: Seconds after which counting the files of one source is given up.
+    type: float
+    default: 20.0
+author:
+  - alluxio-fuse
+"""
+
+EXAMPLES = r"""
+- name: Gather what the plan follows from
+  alluxio.fuse.node_facts:
+    mount_points: [/mnt/alluxio-fuse/imagenet/data]
+    sources: [file:///data/imagenet]
+    ports: [19998, 29999]
+  register: node
+"""
+
+RETURN = r"""
+facts:
+  description: The facts; sizes in bytes, times in epoch seconds.
+  returned: success
+  type: dict
+"""
+
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    blockdev,
+    filesystems,
+    gpu,
+    mounts,
+    network,
+    ownership,
+    sources,
+    system,
+)
+
+
+def gather(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The facts of this node in the shape of `alluxio_fuse.plan.facts`."""
+    state_dir = parameters["state_dir"] or f"/var/lib/{parameters['name']}"
+    seen = mounts.read_mounts()
+    record = ownership.load(state_dir, parameters["name"])
+    gpus, driver = gpu.read_gpus()
+    root = mounts.mount_at(seen, "/")
+    local = [url for url in parameters["sources"] if url.startswith("file://")]
+    return {
+        **system.read_system(),
+        "shared_root": bool(root and root["shared"]),
+        "filesystems": filesystems.read_filesystems(seen, record),
+        "block_devices": blockdev.read_devices(seen),
+        "fuse": system.read_fuse(),
+        "java": system.read_java(),
+        "network": network.read_interfaces(),
+        "gpus": gpus,
+        "gpu_driver": driver,
+        "listeners": network.read_listeners(set(parameters["ports"])),
+        "mounts": [{key: mount[key] for key in ("point", "type", "source", "options")} for mount in seen],
+        "mount_points": {path: mounts.mount_point_state(seen, path) for path in parameters["mount_points"]},
+        "sources": {
+            url: sources.read_source(url, parameters["service_uid"], parameters["source_budget"]) for url in local
+        },
+        "clock": time.time(),
+        "owned": record,
+    }
+
+
+def main() -> None:
+    """Run as a module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "default": "alluxio-fuse"},
+            "state_dir": {"type": "path"},
+            "mount_points": {"type": "list", "elements": "path", "default": []},
+            "sources": {"type": "list", "elements": "str", "default": []},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "service_uid": {"type": "int", "default": 1000},
+            "source_budget": {"type": "float", "default": 20.0},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(changed=False, facts=gather(module.params))
+    except ownership.RecordError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+#!/usr/bin/python
+"""The ownership record of a node."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: owned
+short_description: The ownership record of a node
+description:
+  - Writes down what a deployment is about to make on a node, before it is made; strikes it out after it was removed.
+  - What the record already names keeps the data of its first writing, which knew the state before.
+  - The record is written atomically; an empty one is removed.
+options:
+  name:
+    description: Name of the deployment.
+    type: str
+    default: alluxio-fuse
+  state_dir:
+    description: Where the record lies. V(/var/lib/<name>) when not given.
+    type: path
+  state:
+    description: V(present) adds items, V(absent) strikes them out. With no items the record is only returned.
+    type: str
+    choices: [present, absent]
+    default: present
+  items:
+    description: The things, in the order of making.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      kind:
+        description: What it is.
+        type: str
+        required: true
+        choices: [directory, file, mount, tmpfs, filesystem, container, image, volume, unit, line, sysctl, package]
+      id:
+        description: What it goes by, a path or a name.
+        type: str
+        required: true
+      data:
+        description: What removal needs to know, such as O(items[].data.role) and the value before.
+        type: dict
+        default: {}
+author:
+  - alluxio-fuse
+"""
+
+EXAMPLES = r"""
+- name: Record the mount root before it is made
+  alluxio.fuse.owned:
+    items:
+      - {kind: directory, id: /mnt/alluxio-fuse, data: {role: platform_containers}}
+
+- name: Read what this deployment owns
+  alluxio.fuse.owned: {}
+  register: record
+"""
+
+RETURN = r"""
+owned:
+  description: What the record names now, in the order of making; in check mode what it would name.
+  returned: success
+  type: list
+  elements: dict
+"""
+
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
+
+
+def main() -> None:
+    """Run as a module."""
+    item = {
+        "kind": {"type": "str", "required": True, "choices": list(ownership.KINDS)},
+        "id": {"type": "str", "required": True},
+        "data": {"type": "dict", "default": {}},
+    }
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "default": "alluxio-fuse"},
+            "state_dir": {"type": "path"},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "items": {"type": "list", "elements": "dict", "options": item, "default": []},
+        },
+        supports_check_mode=True,
+    )
+    name = module.params["name"]
+    state_dir = module.params["state_dir"] or f"/var/lib/{name}"
+    change = ownership.add if module.params["state"] == "present" else ownership.drop
+    try:
+        before = ownership.load(state_dir, name)
+    except ownership.RecordError as error:
+        module.fail_json(msg=str(error))
+    after = change(before, module.params["items"])
+    if after != before and not module.check_mode:
+        ownership.save(state_dir, after)
+    module.exit_json(
+        changed=after != before,
+        owned=after["items"],
+        diff={
+            "before": module.jsonify(before["items"]),
+            "after": module.jsonify(after["items"]),
+            "before_header": f"{state_dir}/{ownership.FILE}",
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
