@@ -1,0 +1,1 @@
+"""The generated sample: an ImageNet-shaped dataset for machines that have none."""

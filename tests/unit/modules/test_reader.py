@@ -1,0 +1,144 @@
+"""The reader: counts what it reads, keeps slices disjoint, and finds every kind of wrong byte."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
+
+READER = Path(__file__).parents[3] / "plugins/module_utils/reader.py"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    root = tmp_path / "source"
+    for index in range(20):
+        path = root / f"class{index % 3}" / f"{index:02d}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes([index]) * (1000 + index // 2))
+    (root / "empty").write_bytes(b"")
+    return root
+
+
+@pytest.fixture
+def listed(source: Path, tmp_path: Path) -> Path:
+    listing = manifest.list_folder(str(source))
+    head = manifest.header(f"file://{source}", listing, 1 << 30, 0)
+    target = tmp_path / "manifest.jsonl"
+    manifest.save(str(target), head, listing.files, manifest.folder_digests(str(source), 2)(listing.files))
+    return target
+
+
+def entries(listed: Path) -> list[Any]:
+    return list(reader.load(str(listed))[1])
+
+
+def both(root: Path, listed: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    return reader.timed(str(root), entries(listed), 2), reader.verify(str(root), entries(listed), 2)
+
+
+def test_a_whole_set_is_counted_to_the_byte(source: Path, listed: Path) -> None:
+    timed, verified = both(source, listed)
+    assert (timed["files"], timed["bytes"]) == (21, sum(p.stat().st_size for p in source.rglob("*") if p.is_file()))
+    assert timed["bytes"] == timed["expected_bytes"]
+    assert timed["wrong"] == verified["wrong"] == 0
+    assert verified["digested"] == 21
+    assert sum(count for _, count in timed["latency_ms"]) == 21
+
+
+def test_a_truncated_file_is_found_by_both_passes(source: Path, listed: Path) -> None:
+    (source / "class0/00.JPEG").write_bytes(bytes(10))
+    timed, verified = both(source, listed)
+    assert timed["problems"] == verified["problems"] == [{"path": "class0/00.JPEG", "what": "10 of 1000 bytes"}]
+
+
+def test_wrong_bytes_are_found(source: Path, listed: Path) -> None:
+    (source / "class0/00.JPEG").write_bytes(bytes(999) + b"\1")
+    timed, verified = both(source, listed)
+    assert timed["wrong"] == 0
+    assert verified["problems"] == [{"path": "class0/00.JPEG", "what": "wrong digest"}]
+
+
+def test_two_files_of_equal_size_that_return_each_others_bytes_are_found(source: Path, listed: Path) -> None:
+    first, second = source / "class0/00.JPEG", source / "class1/01.JPEG"
+    assert first.stat().st_size == second.stat().st_size
+    first_bytes, second_bytes = first.read_bytes(), second.read_bytes()
+    first.write_bytes(second_bytes)
+    second.write_bytes(first_bytes)
+    assert both(source, listed)[1]["wrong"] == 2
+
+
+def test_an_empty_folder_instead_of_the_mount_is_found(listed: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    timed, verified = both(tmp_path / "empty", listed)
+    assert timed["files"] == timed["bytes"] == 0
+    assert timed["wrong"] == verified["wrong"] == 21
+    assert len(timed["problems"]) == reader.MAX_PROBLEMS
+
+
+def test_slices_of_one_seed_are_disjoint_and_complete(listed: Path) -> None:
+    head, all_entries = reader.load(str(listed))
+    cuts = [0, 4, 9, None]
+    slices = [
+        reader.select(head, all_entries, 7, reader.Selection("small", first or 0, last))
+        for first, last in zip(cuts, cuts[1:], strict=False)
+    ]
+    assert [len(part) for part in slices] == [4, 5, 12]
+    assert sorted(entry for part in slices for entry in part) == sorted(all_entries)
+    assert reader.select(head, all_entries, 8, reader.Selection("small", 0, 4)) != slices[0]
+
+
+def test_readers_divide_the_files_evenly(source: Path, listed: Path) -> None:
+    assert reader.timed(str(source), entries(listed)[:6], 4)["readers"] == 3
+    assert reader.timed(str(source), entries(listed)[:1], 4)["readers"] == 1
+
+
+def test_an_epoch_is_shuffled_the_same_for_the_same_seed(listed: Path) -> None:
+    order = reader.shuffled(entries(listed), "1/1")
+    assert order == reader.shuffled(entries(listed), "1/1") != reader.shuffled(entries(listed), "1/2")
+
+
+def test_records_are_counted_and_a_cut_one_is_found(tmp_path: Path) -> None:
+    record = (5).to_bytes(8, "little") + bytes(4) + b"abcde" + bytes(4)
+    (tmp_path / "shard").write_bytes(record * 3)
+    whole = reader.Entry("shard", len(record) * 3, None)
+    assert reader.timed(str(tmp_path), [whole], 1, records=True)["records"] == 3
+    (tmp_path / "shard").write_bytes((record * 3)[:-1])
+    problems = reader.timed(str(tmp_path), [whole], 1, records=True)["problems"]
+    assert problems == [{"path": "shard", "what": "the record at byte 42 is cut short"}]
+
+
+def test_a_dead_reader_process_is_an_error() -> None:
+    def die(_: list[Any]) -> None:
+        import os
+
+        os._exit(9)
+
+    with pytest.raises(RuntimeError, match="a reader process died"):
+        reader.fork_map(die, [[1], [2]])
+
+
+def test_by_hand(source: Path, listed: Path) -> None:
+    def call() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(READER), str(listed), str(source)], capture_output=True, text=True, check=False
+        )
+
+    right = call()
+    assert right.returncode == 0
+    assert json.loads(right.stdout)["files"] == 21
+    (source / "class0/00.JPEG").write_bytes(b"x" * 1000)
+    wrong = call()
+    assert wrong.returncode == 1
+    assert json.loads(wrong.stdout)["verified"]["wrong"] == 1
+
+
+def test_file_digest_is_sha256(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc" * 700_000)
+    view = memoryview(bytearray(reader.BUFFER_BYTES))
+    expected = (2_100_000, hashlib.sha256(b"abc" * 700_000).hexdigest())
+    assert reader.file_digest(str(tmp_path / "file"), view) == expected
