@@ -2,7 +2,7 @@
 
 Standard library only, Python 3.9 or newer, no other file needed: it runs in an Ansible module on a node, in a pod, and
 by hand (python3 reader.py --help). Timed passes count bytes and do not compute digests, since that would cost the very
-processors that are measured; an untimed pass follows that compares digests of what the page cache kept of the timed one.
+processors that are measured; an untimed pass follows, which compares digests of what the page cache kept of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The generated sample: right shape, the same bytes for the same seed, safe against interruption and foreign folders."""
+"""The generated sample: its shape, the same bytes for the same seed, interruption and foreign folders."""
 
 import io
 from pathlib import Path

@@ -1,7 +1,9 @@
 """The reader: counts what it reads, keeps slices disjoint, and finds every kind of wrong byte."""
 
 import hashlib
+import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,7 +87,7 @@ def test_slices_of_one_seed_are_disjoint_and_complete(listed: Path) -> None:
     cuts = [0, 4, 9, None]
     slices = [
         reader.select(head, all_entries, 7, reader.Selection("small", first or 0, last))
-        for first, last in zip(cuts, cuts[1:], strict=False)
+        for first, last in itertools.pairwise(cuts)
     ]
     assert [len(part) for part in slices] == [4, 5, 12]
     assert sorted(entry for part in slices for entry in part) == sorted(all_entries)
@@ -114,8 +116,6 @@ def test_records_are_counted_and_a_cut_one_is_found(tmp_path: Path) -> None:
 
 def test_a_dead_reader_process_is_an_error() -> None:
     def die(_: list[Any]) -> None:
-        import os
-
         os._exit(9)
 
     with pytest.raises(RuntimeError, match="a reader process died"):
