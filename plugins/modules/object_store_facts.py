@@ -1,0 +1,85 @@
+#!/usr/bin/python
+"""Asks an object store whether a dataset's prefix can be listed."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+
+DOCUMENTATION = r"""
+module: object_store_facts
+short_description: ask an object store whether a dataset's prefix can be listed
+description:
+  - Lists the prefix up to a limit and returns its state in the shape of the node facts' C(sources). Nothing is written.
+  - Needs boto3, thus the Python that the set-up made.
+options:
+  source: {description: C(s3://bucket/prefix)., type: str, required: true}
+  s3: {description: "How the store is reached: C(endpoint), C(region), C(path_style), C(ca_file).", type: dict, default: {}}
+  access_key: {description: Access key; the bucket is read anonymously without., type: str, default: ""}
+  secret_key: {description: Secret key., type: str, default: ""}
+  limit: {description: Objects after which counting ends without a result., type: int, default: 2000000}
+attributes:
+  check_mode: {support: full}
+author: alluxio-fuse
+"""
+
+EXAMPLES = r"""
+- name: Ask the store
+  alluxio.fuse.object_store_facts:
+    source: s3://training/imagenet
+    s3: {endpoint: "https://s3.example.com", path_style: true}
+"""
+
+RETURN = r"""
+facts:
+  description: "C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes)."
+  type: dict
+  returned: always
+"""
+
+_STATES = {
+    "NoSuchBucket": "missing",
+    "AccessDenied": "denied",
+    "InvalidAccessKeyId": "denied",
+    "SignatureDoesNotMatch": "denied",
+    "403": "denied",
+    "404": "missing",
+}
+
+
+def ask(params: Dict[str, Any]) -> Dict[str, Any]:
+    """The state of the prefix; whatever the client raises is one of the states."""
+    store = s3.client(params["s3"], params["access_key"], params["secret_key"])
+    bucket, prefix = s3.split(params["source"])
+    files = size = 0
+    try:
+        for page in store.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            objects = [item for item in page.get("Contents", []) if not item["Key"].endswith("/")]
+            files += len(objects)
+            size += sum(item["Size"] for item in objects)
+            if files > params["limit"]:
+                return {"state": "ok", "detail": f"more than {params['limit']} objects", "files": None, "bytes": None}
+    except Exception as error:  # botocore's hierarchy of errors is made at run time
+        code = getattr(error, "response", {}).get("Error", {}).get("Code", "")
+        return {"state": _STATES.get(code, "unreachable"), "detail": str(error), "files": None, "bytes": None}
+    return {"state": "ok" if files else "empty", "detail": None, "files": files, "bytes": size}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "source": {"type": "str", "required": True},
+            "s3": {"type": "dict", "default": {}},
+            "access_key": {"type": "str", "default": "", "no_log": True},
+            "secret_key": {"type": "str", "default": "", "no_log": True},
+            "limit": {"type": "int", "default": 2_000_000},
+        },
+        supports_check_mode=True,
+    )
+    module.exit_json(changed=False, source=module.params["source"], facts=ask(module.params))
+
+
+if __name__ == "__main__":
+    main()

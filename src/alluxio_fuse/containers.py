@@ -1,0 +1,195 @@
+"""Turns a node's amounts into the containers of the `containers` platform, and the folders and files they need."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Amounts = dict[str, dict[str, Any]]
+
+#: Service kind: the image's verb, and the environment variable that carries its JVM options. Order is the starting order.
+_SERVICES = {
+    "master": ("master-only", "ALLUXIO_MASTER_JAVA_OPTS"),
+    "job_master": ("job-master", "ALLUXIO_JOB_MASTER_JAVA_OPTS"),
+    "worker": ("worker-only", "ALLUXIO_WORKER_JAVA_OPTS"),
+    "job_worker": ("job-worker", "ALLUXIO_JOB_WORKER_JAVA_OPTS"),
+    "fuse": ("fuse", "ALLUXIO_FUSE_JAVA_OPTS"),
+}
+
+#: Services that talk to the under store: they see its folders (read-only) and get its keys.
+_UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker"})
+
+_CONF = "/opt/alluxio/conf"
+_SERVICE_USER = 1000
+
+
+@dataclass(frozen=True)
+class Container:
+    """One container: everything the engine is told, and the site file it is started with.
+
+    `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are joined
+    into the file on the node). `mount` is what a FUSE container makes visible: `{point, parent: {path, uid, gid, mode}}`. `digest` changes with anything for which a running container must be replaced.
+    """
+
+    name: str
+    service: str
+    command: list[str]
+    user: str
+    memory: int
+    nofile: int
+    env: dict[str, str]
+    volumes: list[str]
+    conf_dir: str
+    properties: dict[str, str]
+    under_store: bool
+    ready: dict[str, Any]
+    mount: dict[str, Any] | None = None
+    devices: list[str] = field(default_factory=list)
+    cap_add: list[str] = field(default_factory=list)
+
+
+def containers(plan: Mapping[str, Any], host: str, ca_file: str = "") -> list[dict[str, Any]]:
+    """The containers of `host` in starting order: :class:`Container` as a dictionary, with its `digest`."""
+    services: Amounts = {
+        service: {key: value["amount"] for key, value in keys.items()} for service, keys in plan["nodes"][host].items()
+    }
+    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
+    made = [_container(plan["name"], service, services, fleet, ca_file) for service in _in_order(services)]
+    return [{**asdict(one), "digest": _digest(one, fleet["image"])} for one in made]
+
+
+def folders(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Folders that the containers of a host write to: `{path, uid, gid, mode}`. Cache media are made elsewhere."""
+    state = node["state_dir"]
+    here = {service["service"] for service in services}
+    wanted = [(f"{state}/namespace", _SERVICE_USER, "0755")]
+    if "master" in here:
+        wanted.append((f"{state}/journal", _SERVICE_USER, "0700"))
+    if any(name.startswith("fuse/") for name in here):
+        wanted.append((node["mount_root"], 0, "0755"))
+    return [{"path": path, "uid": uid, "gid": uid, "mode": mode} for path, uid, mode in wanted]
+
+
+def owned_items(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the containers platform makes on a host, as items of the ownership record, in the order of making."""
+    kinds = [("directory", folder["path"]) for folder in folders(services, node)]
+    kinds += [("directory", service["conf_dir"]) for service in services]
+    kinds += [("mount", service["mount"]["parent"]["path"]) for service in services if service["mount"]]
+    kinds += [("container", service["name"]) for service in services]
+    points = {service["mount"]["parent"]["path"]: service["mount"]["point"] for service in services if service["mount"]}
+    return [
+        {"kind": kind, "id": key, "data": {"role": "platform_containers"} | ({"point": points[key]} if kind == "mount" else {})}
+        for kind, key in kinds
+    ]
+
+
+def site_file(
+    service: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]
+) -> str:
+    """The text of alluxio-site.properties, with the keys of the object store joined in where the service needs them."""
+    properties = dict(service["properties"])
+    if service["under_store"]:
+        properties |= _keys(datasets, credentials)
+    return "".join(f"{key}={_escaped(value)}\n" for key, value in sorted(properties.items()))
+
+
+def last_words(results: Sequence[Mapping[str, Any]]) -> str:
+    """The last log lines of each container, from the results of asking the engine for them."""
+    parts = [f"{result['item']['name']}:\n{result['stdout']}\n{result['stderr']}".rstrip() for result in results]
+    return "A service did not come up in time. What the containers said last:\n\n" + "\n\n".join(parts)
+
+
+def _in_order(services: Amounts) -> list[str]:
+    order = list(_SERVICES)
+    ours = [name for name in services if name.partition("/")[0] in _SERVICES]
+    return sorted(ours, key=lambda name: (order.index(name.partition("/")[0]), name))
+
+
+def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any], ca_file: str) -> Container:
+    kind, _, dataset = service.partition("/")
+    verb, java_opts = _SERVICES[kind]
+    mine, node = services[service], services["node"]
+    container_name = f"{name}-{kind.replace('_', '-')}" + (f"-{dataset}" if dataset else "")
+    conf_dir = f"{node['state_dir']}/conf/{container_name}"
+    under_store = kind in _UNDER_STORE_SERVICES
+    conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
+    if under_store and ca_file:
+        conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
+    return Container(
+        name=container_name,
+        service=service,
+        command=[verb, *_arguments(kind, mine)],
+        user=mine["user"],
+        memory=mine["container_memory"],
+        nofile=mine["nofile"],
+        env={java_opts: " ".join(mine["jvm_flags"]), **mine.get("environment", {})},
+        volumes=[*conf, *_storage(kind, mine, node), *(_source_folders(fleet) if under_store else [])],
+        conf_dir=conf_dir,
+        properties=mine["properties"],
+        under_store=under_store,
+        ready=_ready(kind, mine),
+        mount={"point": mine["mount_point"], "parent": mine["mount_parent"]} if kind == "fuse" else None,
+        devices=["/dev/fuse"] if kind == "fuse" else [],
+        cap_add=["SYS_ADMIN"] if kind == "fuse" else [],
+    )
+
+
+def _arguments(kind: str, mine: dict[str, Any]) -> list[str]:
+    if kind != "fuse":
+        return []
+    return [f"--fuse-opts={','.join(mine['mount_options'])}", mine["mount_point"], mine["alluxio_path"]]
+
+
+def _storage(kind: str, mine: dict[str, Any], node: dict[str, Any]) -> list[str]:
+    """What a service writes, at the same path inside as outside, so that one path means one thing everywhere."""
+    namespace = f"{node['state_dir']}/namespace"
+    if kind == "master":
+        return _same(f"{node['state_dir']}/journal", namespace)
+    if kind == "worker":
+        return _same(*(tier["path"] for tier in mine["tiers"]), namespace)
+    if kind == "fuse":
+        cache, parent = mine["client_cache"], mine["mount_parent"]["path"]
+        return [f"{parent}:{parent}:rshared", *(_same(cache["path"]) if cache["enabled"] else [])]
+    return _same(namespace)
+
+
+def _same(*paths: str) -> list[str]:
+    return [f"{path}:{path}" for path in paths]
+
+
+def _source_folders(fleet: dict[str, Any]) -> list[str]:
+    """Sources are read-only for the engine, too: nothing inside a container can change them, whatever Alluxio is told."""
+    local = [dataset for dataset in fleet["datasets"] if dataset["source"].startswith("file://")]
+    volumes = {f"{_folder(d)}:{_folder(d)}" + ("" if d["writable"] else ":ro") for d in local}
+    return sorted(volumes)
+
+
+def _folder(dataset: Mapping[str, Any]) -> str:
+    return str(dataset["source"]).removeprefix("file://").rstrip("/")
+
+
+def _ready(kind: str, mine: dict[str, Any]) -> dict[str, Any]:
+    """What tells that a service serves: its port, or for FUSE its mount."""
+    if kind == "fuse":
+        return {"mount_point": mine["mount_point"]}
+    return {"address": mine["bind_address"], "port": mine["ports"]["rpc"]}
+
+
+def _keys(
+    datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    used = [credentials[dataset["name"]] for dataset in datasets if dataset["name"] in credentials]
+    return {"s3a.accessKeyId": used[0]["access_key"], "s3a.secretKey": used[0]["secret_key"]} if used else {}
+
+
+def _escaped(value: str) -> str:
+    """A value as java.util.Properties reads it back."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _digest(container: Container, image: str) -> str:
+    text = json.dumps({**asdict(container), "image": image}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,77 @@
+"""Runs the bundle as a user does: ansible-playbook, an inventory, extra variables."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ANSIBLE_PLAYBOOK = Path(sys.executable).with_name("ansible-playbook")
+
+_RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE)
+_STAGE = re.compile(r"^(?P<stage>[A-Z]\w+|together)\s+(?P<seconds>\d+\.\d) s$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run of a playbook."""
+
+    status: int
+    output: str
+
+    @property
+    def changed(self) -> int:
+        """Tasks that changed something, over all hosts."""
+        return sum(int(match["changed"]) for match in _RECAP.finditer(self.output))
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds of each stage."""
+        return {match["stage"]: float(match["seconds"]) for match in _STAGE.finditer(self.output)}
+
+    @property
+    def changed_tasks(self) -> list[str]:
+        """Names of the tasks that changed something."""
+        names, task = [], ""
+        for line in self.output.splitlines():
+            if line.startswith("TASK ["):
+                task = line[len("TASK [") :].partition("]")[0]
+            elif line.startswith("changed:"):
+                names.append(task)
+        return names
+
+
+def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any) -> Run:
+    """Run a playbook on the default inventory with extra variables, from the checkout."""
+    extra = ["-e", json.dumps(variables)] if variables else []
+    done = subprocess.run(
+        [str(ANSIBLE_PLAYBOOK), name, *extra, *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Run(done.returncode, done.stdout)
+
+
+def succeed(run: Run) -> Run:
+    """The run, or a failure that shows the end of its output."""
+    assert run.status == 0, f"exit status {run.status}\n{run.output[-6000:]}"
+    return run
+
+
+def latest(kind: str) -> dict[str, Any]:
+    """The newest `kind`.json of runs/."""
+    newest = max((CHECKOUT / "runs").glob(f"*/{kind}.json"))
+    found: dict[str, Any] = json.loads(newest.read_text())
+    return found

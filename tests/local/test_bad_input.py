@@ -1,0 +1,97 @@
+"""Bad input is refused before anything changes, with variable, value, reason and remedy."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bundle import Run, playbook
+
+NAME = "refused"
+
+
+def refused(**variables: Any) -> str:
+    """What preflight says to these variables; that it refuses and changes nothing is asserted here, for every case."""
+    run: Run = playbook("playbooks/preflight.yml", alluxio_name=NAME, **variables)
+    assert run.status != 0, run.output
+    assert run.changed == 0, run.changed_tasks
+    assert not Path(f"/var/lib/{NAME}").exists()
+    assert not Path(f"/mnt/{NAME}/data").is_mount()
+    return run.output
+
+
+def dataset(source: str, **more: Any) -> dict[str, Any]:
+    return {"alluxio_datasets": [{"name": "data", "source": source, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        pytest.param(dataset("file:///no/such/folder"), ["file:///no/such/folder", "missing"], id="source missing"),
+        pytest.param(dataset("hdfs://namenode/data"), ["hdfs", "not supported", "s3://"], id="unsupported scheme"),
+        pytest.param(dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}), ["s3://bucket/set", "unreachable"], id="s3 unreachable"),
+        pytest.param(dataset("file:///etc", chache={}), ["chache", "did you mean cache?"], id="unknown dataset key"),
+        pytest.param({"alluxio_dataset": []}, ["alluxio_dataset", "did you mean alluxio_datasets?"], id="unknown variable"),
+        pytest.param({"alluxio_workload_memory": "10 parsecs"}, ["alluxio_workload_memory", "10 parsecs"], id="wrong unit"),
+        pytest.param({"alluxio_workload_memory": "100Ti"}, ["alluxio_workload_memory"], id="too little memory"),
+        pytest.param(dataset("file:///etc", bytes="100Pi", files=10, cache={"pin": True}), ["100Pi"], id="too little space"),
+    ],
+)
+def test_refused(variables: dict[str, Any], words: list[str]) -> None:
+    said = refused(**variables)
+    for word in words:
+        assert word in said, said
+
+
+def test_source_empty(tmp_path: Path) -> None:
+    assert "empty" in refused(**dataset(f"file://{tmp_path}"))
+
+
+def test_files_at_the_mount_point() -> None:
+    point = Path(f"/mnt/{NAME}/data/data")
+    point.mkdir(parents=True)
+    try:
+        (point / "mine").touch()
+        said = refused(**dataset("file:///etc"))
+        assert str(point) in said
+        assert "files" in said
+        assert (point / "mine").exists()
+    finally:
+        subprocess.run(["rm", "-r", f"/mnt/{NAME}"], check=True)
+
+
+def test_foreign_mount() -> None:
+    point = Path(f"/mnt/{NAME}/data/data")
+    point.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "foreign", str(point)], check=True)
+    try:
+        assert "did not mount" in refused(**dataset("file:///etc"))
+        assert point.is_mount()
+    finally:
+        subprocess.run(["umount", str(point)], check=True)
+        subprocess.run(["rm", "-r", f"/mnt/{NAME}"], check=True)
+
+
+@contextmanager
+def listening(port: int) -> Iterator[None]:
+    with socket.create_server(("127.0.0.1", port)):
+        yield
+
+
+def test_foreign_listener() -> None:
+    with listening(19998 + 5000):
+        said = refused(alluxio_port_offset=5000, **dataset("file:///etc"))
+    assert "24998" in said
+    assert "alluxio_port_offset" in said
+
+
+def test_all_findings_at_once() -> None:
+    said = refused(alluxio_dataset=[], alluxio_workload_memory="10 parsecs", alluxio_datasets=[{"name": "data", "source": "hdfs://x/y"}])
+    for word in ("alluxio_dataset", "10 parsecs", "hdfs"):
+        assert word in said
