@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
+from ansible_collections.alluxio.fuse.plugins.module_utils.system import TOOLS
 
 SYS = "/sys/class/block"
 BY_ID = "/dev/disk/by-id"
 SECTOR = 512
+AMBIVALENT = 8  # exit status of blkid when signatures contradict each other
 PSEUDO = ("ram", "zram", "sr", "fd", "nbd")
 
 Device = dict[str, Any]
@@ -61,19 +63,19 @@ def rotational_by_number(number: str) -> bool | None:
 
 
 def signature(path: str) -> str | None:
-    """The type that blkid reads from the device itself (never from its cache), None if blank or not readable."""
-    found = subprocess.run(
-        ["blkid", "--probe", "--output", "export", path],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"},
-    )
-    tags = dict(line.split("=", 1) for line in found.stdout.splitlines() if "=" in line)
-    if found.returncode == 8:  # blkid: several signatures contradict each other
-        return "ambivalent"
+    """The type of what is on a device (filesystem, RAID or partition table), None if blank or not readable."""
+    tags = probe(path)
     return tags.get("TYPE") or tags.get("PTTYPE")
+
+
+def probe(path: str) -> dict[str, str]:
+    """What blkid reads from the device itself, never from its cache: TYPE, UUID, PTTYPE and so on."""
+    found = subprocess.run(
+        ["blkid", "--probe", "--output", "export", path], capture_output=True, text=True, check=False, env=TOOLS
+    )
+    if found.returncode == AMBIVALENT:
+        return {"TYPE": "several signatures"}
+    return dict(line.split("=", 1) for line in found.stdout.splitlines() if "=" in line)
 
 
 def in_use(path: str) -> bool:

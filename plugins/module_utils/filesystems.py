@@ -54,7 +54,7 @@ def read_filesystems(mounts: list[Mount], record: dict[str, Any]) -> list[dict[s
 def owned_bytes(mounts: list[Mount], record: dict[str, Any]) -> dict[str, int]:
     """Bytes held by recorded things, per mount point.
 
-    A recorded folder or file is measured; what sits elsewhere (images, volumes) counts by its item's `data: {path, bytes}`.
+    A recorded folder or file is measured; images, volumes and the like count by their item's `data: {path, bytes}`.
     """
     totals: dict[str, int] = {}
     points = {mount["point"] for mount in mounts}

@@ -66,11 +66,16 @@ def load(state_dir: str, name: str) -> dict[str, Any]:
 
 
 def save(state_dir: str, record: dict[str, Any]) -> None:
-    """Write the record so that a crash leaves either the old or the new one, never a part; an empty one is removed."""
+    """Write the record so that a crash leaves either the old or the new one, never a part.
+
+    An empty record is removed, and with it the folder it was kept in, if nothing else is there.
+    """
     folder = Path(state_dir)
     path = folder / FILE
     if not record["items"]:
         path.unlink(missing_ok=True)
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
         return
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=str(folder), prefix=FILE + ".")

@@ -14,6 +14,7 @@ from typing import Any
 CGROUP = "/sys/fs/cgroup"
 UNLIMITED = 2**60  # cgroup v1 says "no limit" as the largest multiple of a page
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+TOOLS = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}  # for every tool a module runs: a login's PATH may lack sbin
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
@@ -53,8 +54,8 @@ def memory_limit() -> int | None:
     return min(limits) if limits else None
 
 
-def usable_cpus() -> int:
-    """Processors that this process may use: affinity, bounded by the tightest cgroup quota, at least 1."""
+def usable_cpus() -> float:
+    """Processors that this process may use: affinity, bounded by the tightest cgroup quota (maybe a fraction)."""
     quotas = []
     for folder in _cgroup_folders("cpu"):
         pair = _text(folder / "cpu.max").split() or [
@@ -62,8 +63,13 @@ def usable_cpus() -> int:
             _text(folder / "cpu.cfs_period_us").strip(),
         ]
         if len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit():
-            quotas.append(int(pair[0]) // int(pair[1]))
-    return max(1, min([len(os.sched_getaffinity(0)), *quotas]))
+            quotas.append(int(pair[0]) / int(pair[1]))
+    return float(min([len(os.sched_getaffinity(0)), *quotas]))
+
+
+def machine_id() -> str:
+    """What tells this installation from others, "" where nothing does."""
+    return _text("/etc/machine-id").strip()
 
 
 def read_system() -> dict[str, Any]:

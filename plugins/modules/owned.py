@@ -23,6 +23,9 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  role:
+    description: Return only what this role recorded (its name is in O(items[].data)).
+    type: str
   items:
     description: The things, in the order of making.
     type: list
@@ -82,11 +85,12 @@ def main() -> None:
             "name": {"type": "str", "default": "alluxio-fuse"},
             "state_dir": {"type": "path"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "role": {"type": "str"},
             "items": {"type": "list", "elements": "dict", "options": item, "default": []},
         },
         supports_check_mode=True,
     )
-    name = module.params["name"]
+    name, role = module.params["name"], module.params["role"]
     state_dir = module.params["state_dir"] or f"/var/lib/{name}"
     change = ownership.add if module.params["state"] == "present" else ownership.drop
     try:
@@ -98,7 +102,7 @@ def main() -> None:
         ownership.save(state_dir, after)
     module.exit_json(
         changed=after != before,
-        owned=after["items"],
+        owned=[item for item in after["items"] if role in (None, item["data"].get("role"))],
         diff={
             "before": module.jsonify(before["items"]),
             "after": module.jsonify(after["items"]),
