@@ -1,0 +1,55 @@
+# How a JVM of this image is started. Sourced by bin/alluxio and entrypoint.sh.
+# shellcheck shell=bash
+
+export ALLUXIO_HOME=${ALLUXIO_HOME:-/opt/alluxio}
+ALLUXIO_CONF_DIR=${ALLUXIO_CONF_DIR:-$ALLUXIO_HOME/conf}
+ALLUXIO_LOGS_DIR=${ALLUXIO_LOGS_DIR:-$ALLUXIO_HOME/logs}
+ALLUXIO_USER_LOGS_DIR=${ALLUXIO_USER_LOGS_DIR:-$ALLUXIO_LOGS_DIR/user}
+
+if [[ -r $ALLUXIO_CONF_DIR/alluxio-env.sh ]]; then
+  # shellcheck source=/dev/null
+  . "$ALLUXIO_CONF_DIR/alluxio-env.sh"
+fi
+
+# property_options: the properties that upstream's scripts take from the environment, one -D per line.
+property_options() {
+  local pair
+  for pair in ALLUXIO_MASTER_HOSTNAME:alluxio.master.hostname \
+      ALLUXIO_MASTER_MOUNT_TABLE_ROOT_UFS:alluxio.master.mount.table.root.ufs \
+      ALLUXIO_RAM_FOLDER:alluxio.worker.tieredstore.level0.dirs.path \
+      ALLUXIO_WORKER_RAMDISK_SIZE:alluxio.worker.ramdisk.size \
+      ALLUXIO_LOGSERVER_HOSTNAME:alluxio.logserver.hostname \
+      ALLUXIO_LOGSERVER_PORT:alluxio.logserver.port \
+      ALLUXIO_LOGSERVER_LOGS_DIR:alluxio.logserver.logs.dir; do
+    local variable=${pair%%:*}
+    [[ -z ${!variable:-} ]] || printf -- '-D%s=%s\n' "${pair#*:}" "${!variable}"
+  done
+  [[ -z ${ALLUXIO_RAM_FOLDER:-} ]] || echo -Dalluxio.worker.tieredstore.level0.alias=MEM
+}
+
+# heap_options DEFAULTS OPTION...: upstream's default heap, unless the options speak of the heap themselves.
+heap_options() {
+  local defaults=$1
+  shift
+  [[ -z $defaults || " $* " =~ \ -(Xm[sx]|XX:(Max|Initial)RAMPercentage=|XX:MaxHeapSize=) ]] || tr ' ' '\n' <<< "$defaults"
+}
+
+# java_command LOGGER SERVICE HEAP: fills the array `java` with the command line of a service up to its main class.
+#   LOGGER: an appender of log4j.properties. SERVICE: MASTER, WORKER, … whose ALLUXIO_<SERVICE>_JAVA_OPTS apply. HEAP: default options.
+java_command() {
+  local logger=$1 variable=ALLUXIO_$2_JAVA_OPTS heap=$3 user
+  local -a given properties defaults
+  IFS=$' \t\n' read -r -d '' -a given <<< "${ALLUXIO_JAVA_OPTS:-} ${!variable:-}" || true
+  mapfile -t properties < <(property_options)
+  mapfile -t defaults < <(heap_options "$heap" "${given[@]}")
+  # An arbitrary uid has no name, and Alluxio's login is by name.
+  user=$(id -un 2> /dev/null) || user=${ALLUXIO_USERNAME:-alluxio}
+  java=("${JAVA_HOME:+$JAVA_HOME/bin/}java"
+    --add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED
+    -Duser.name="$user" -Djava.library.path="$ALLUXIO_HOME/lib" -Djava.net.preferIPv4Stack=true
+    -Dalluxio.home="$ALLUXIO_HOME" -Dalluxio.conf.dir="$ALLUXIO_CONF_DIR"
+    -Dalluxio.logs.dir="$ALLUXIO_LOGS_DIR" -Dalluxio.user.logs.dir="$ALLUXIO_USER_LOGS_DIR"
+    -Dlog4j.configuration="file:$ALLUXIO_CONF_DIR/log4j.properties" -Dalluxio.logger.type="$logger"
+    "${properties[@]}" "${defaults[@]}" "${given[@]}"
+    -cp "$(< "$ALLUXIO_HOME/libexec/classpath"):$ALLUXIO_CONF_DIR${ALLUXIO_CLASSPATH:+:$ALLUXIO_CLASSPATH}")
+}

@@ -1,0 +1,51 @@
+package alluxio.image;
+
+import alluxio.fuse.AlluxioFuse;
+import alluxio.master.AlluxioMaster;
+import alluxio.worker.AlluxioWorker;
+
+import java.util.Arrays;
+
+/**
+ * Starts a service in this JVM after what must be true before it: {@code master format|keep} formats a journal that
+ * was never used; {@code worker} and {@code fuse ARGUMENTS} discard cached bytes of another cluster.
+ */
+public final class Start {
+  /** A state that only a person can resolve; the message says how. */
+  static final class Refusal extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Refusal(String message) {
+      super(message);
+    }
+  }
+
+  private Start() {}
+
+  public static void main(String[] args) throws Exception {
+    String[] rest = Arrays.copyOfRange(args, 1, args.length);
+    try {
+      switch (args[0]) {
+        case "master":
+          if (rest[0].equals("format")) {
+            Journal.formatIfUnused();
+          }
+          AlluxioMaster.main(new String[0]);
+          break;
+        case "worker":
+          Identity.claimWorkerStorage();
+          AlluxioWorker.main(rest);
+          break;
+        case "fuse":
+          Identity.claimClientCache(rest);
+          AlluxioFuse.main(rest);
+          break;
+        default:
+          throw new IllegalArgumentException(args[0]);
+      }
+    } catch (Refusal refusal) {
+      System.err.println(refusal.getMessage());
+      System.exit(1);
+    }
+  }
+}
