@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 LAYERS := lint unit chart nodes local
 
-.PHONY: help setup setup-dev site teardown test lint lock bench-plan $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev site teardown test lint docs lock bench-plan $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ test-local: setup-dev ## the main job on this machine, real Alluxio containers
 
 bench-plan: setup ## the planner's cost per node
 	@python -m alluxio_fuse.plan.bench
+
+docs: setup-dev ## the generated reference
+	@python -m alluxio_fuse.reference docs/variables.md
 
 lock: setup-dev ## pins requirements/*.in again
 	@for kind in runtime dev; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -22,9 +22,8 @@ attributes:
     description: Says whether the manifest would be made again.
 options:
   source:
-    description: The source, C(file:///folder) or C(s3://bucket/prefix).
+    description: The source, C(file:///folder) or C(s3://bucket/prefix); without it the manifest at O(path) is looked at.
     type: str
-    required: true
   path:
     description: File of the manifest (JSON lines).
     type: path
@@ -78,7 +77,7 @@ def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(
         argument_spec={
-            "source": {"type": "str", "required": True},
+            "source": {"type": "str"},
             "path": {"type": "path", "required": True},
             "digest_bytes": {"type": "int", "default": 16 << 30},
             "seed": {"type": "int", "default": 0},
@@ -91,12 +90,16 @@ def main() -> None:
     )
     params = module.params
     source, path = params["source"], params["path"]
+    old = manifest.saved_header(path)
+    if source is None:
+        if old is None:
+            module.fail_json(msg=f"path: {path} is no manifest; make it first (playbooks/warm.yml does)")
+        module.exit_json(changed=False, manifest=old, path=path)
     try:
         listing, digests = _open(module, source)
         if not listing.files:
             module.fail_json(msg=f"source: {source} holds no file; name the folder or prefix that holds the dataset")
         head = manifest.header(source, listing, params["digest_bytes"], params["seed"])
-        old = manifest.saved_header(path)
         changed = old is None or old.get("id") != head["id"]
         if changed and not module.check_mode:
             chosen = manifest.sample(listing.files, params["digest_bytes"], params["seed"])

@@ -23,6 +23,10 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  parents:
+    description: Whether folders that are missing above files and folders are recorded with them.
+    type: bool
+    default: false
   role:
     description: Return only what this role recorded (its name is in O(items[].data)).
     type: str
@@ -66,8 +70,12 @@ owned:
   returned: success
   type: list
   elements: dict
+parents:
+  description: With O(parents=true), the folders that have to be made first, outermost first.
+  returned: success
+  type: list
+  elements: str
 """
-
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
@@ -85,6 +93,7 @@ def main() -> None:
             "name": {"type": "str", "default": "alluxio-fuse"},
             "state_dir": {"type": "path"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "parents": {"type": "bool", "default": False},
             "role": {"type": "str"},
             "items": {"type": "list", "elements": "dict", "options": item, "default": []},
         },
@@ -97,11 +106,13 @@ def main() -> None:
         before = ownership.load(state_dir, name)
     except ownership.RecordError as error:
         module.fail_json(msg=str(error))
-    after = change(before, module.params["items"])
+    items = ownership.with_parents(module.params["items"]) if module.params["parents"] else module.params["items"]
+    after = change(before, items)
     if after != before and not module.check_mode:
         ownership.save(state_dir, after)
     module.exit_json(
         changed=after != before,
+        parents=[item["id"] for item in items if item not in module.params["items"]],
         owned=[item for item in after["items"] if role in (None, item["data"].get("role"))],
         diff={
             "before": module.jsonify(before["items"]),

@@ -11,12 +11,13 @@ from typing import Any
 Amounts = dict[str, dict[str, Any]]
 
 #: Service kind: the image's verb, and the environment variable that carries its JVM options. Order is the starting order.
+#: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
 _SERVICES = {
-    "master": ("master-only", "ALLUXIO_MASTER_JAVA_OPTS"),
-    "job_master": ("job-master", "ALLUXIO_JOB_MASTER_JAVA_OPTS"),
-    "worker": ("worker-only", "ALLUXIO_WORKER_JAVA_OPTS"),
-    "job_worker": ("job-worker", "ALLUXIO_JOB_WORKER_JAVA_OPTS"),
-    "fuse": ("fuse", "ALLUXIO_FUSE_JAVA_OPTS"),
+    "master": (["master-only"], "ALLUXIO_MASTER_JAVA_OPTS"),
+    "job_master": (["job-master"], "ALLUXIO_JOB_MASTER_JAVA_OPTS"),
+    "worker": (["worker-only", "--no-format"], "ALLUXIO_WORKER_JAVA_OPTS"),
+    "job_worker": (["job-worker"], "ALLUXIO_JOB_WORKER_JAVA_OPTS"),
+    "fuse": (["fuse"], "ALLUXIO_FUSE_JAVA_OPTS"),
 }
 
 #: Services that talk to the under store: they see its folders (read-only) and get its keys.
@@ -31,7 +32,7 @@ class Container:
     """One container: everything the engine is told, and the site file it is started with.
 
     `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are joined
-    into the file on the node). `mount` is what a FUSE container makes visible: `{point, parent: {path, uid, gid, mode}}`. `digest` changes with anything for which a running container must be replaced.
+    into the file on the node). `mount_parent` (`{path, uid, gid, mode}`) is the folder above the mount point of a FUSE container. `digest` changes with anything for which a running container must be replaced.
     """
 
     name: str
@@ -46,7 +47,8 @@ class Container:
     properties: dict[str, str]
     under_store: bool
     ready: dict[str, Any]
-    mount: dict[str, Any] | None = None
+    mount_point: str = ""
+    mount_parent: dict[str, Any] | None = None
     devices: list[str] = field(default_factory=list)
     cap_add: list[str] = field(default_factory=list)
 
@@ -62,27 +64,36 @@ def containers(plan: Mapping[str, Any], host: str, ca_file: str = "") -> list[di
 
 
 def folders(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Folders that the containers of a host write to: `{path, uid, gid, mode}`. Cache media are made elsewhere."""
+    """Folders of a host that containers write to or readers enter: `{path, uid, gid, mode, contents}`.
+
+    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. Cache media and
+    mount points are made elsewhere.
+    """
     state = node["state_dir"]
-    here = {service["service"] for service in services}
-    wanted = [(f"{state}/namespace", _SERVICE_USER, "0755")]
-    if "master" in here:
-        wanted.append((f"{state}/journal", _SERVICE_USER, "0700"))
-    if any(name.startswith("fuse/") for name in here):
-        wanted.append((node["mount_root"], 0, "0755"))
-    return [{"path": path, "uid": uid, "gid": uid, "mode": mode} for path, uid, mode in wanted]
+
+    def folder(path: str, uid: int, mode: str, contents: bool, gid: int | None = None) -> dict[str, Any]:
+        return {"path": path, "uid": uid, "gid": uid if gid is None else gid, "mode": mode, "contents": contents}
+
+    found = [folder(f"{state}/conf", 0, "0755", True), folder(f"{state}/namespace", _SERVICE_USER, "0755", True)]
+    if any(service["service"] == "master" for service in services):
+        found.append(folder(f"{state}/journal", _SERVICE_USER, "0700", True))
+    parents = [service["mount_parent"] for service in services if service["mount_parent"]]
+    if parents:
+        found.append(folder(node["mount_root"], 0, "0755", False))
+    found += [folder(parent["path"], parent["uid"], parent["mode"], False, parent["gid"]) for parent in parents]
+    return found
 
 
 def owned_items(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the containers platform makes on a host, as items of the ownership record, in the order of making."""
-    kinds = [("directory", folder["path"]) for folder in folders(services, node)]
-    kinds += [("directory", service["conf_dir"]) for service in services]
-    kinds += [("mount", service["mount"]["parent"]["path"]) for service in services if service["mount"]]
-    kinds += [("container", service["name"]) for service in services]
-    points = {service["mount"]["parent"]["path"]: service["mount"]["point"] for service in services if service["mount"]}
+    points = [service["mount_point"] for service in services if service["mount_point"]]
+    items = [("directory", folder["path"], folder["contents"]) for folder in folders(services, node)]
+    items += [("directory", point, False) for point in points]
+    items += [("mount", service["mount_parent"]["path"], False) for service in services if service["mount_parent"]]
+    items += [("container", service["name"], False) for service in services]
     return [
-        {"kind": kind, "id": key, "data": {"role": "platform_containers"} | ({"point": points[key]} if kind == "mount" else {})}
-        for kind, key in kinds
+        {"kind": kind, "id": key, "data": {"role": "platform_containers", "contents": contents}}
+        for kind, key, contents in items
     ]
 
 
@@ -121,7 +132,7 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
     return Container(
         name=container_name,
         service=service,
-        command=[verb, *_arguments(kind, mine)],
+        command=[*verb, *_arguments(kind, mine)],
         user=mine["user"],
         memory=mine["container_memory"],
         nofile=mine["nofile"],
@@ -131,7 +142,8 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
         properties=mine["properties"],
         under_store=under_store,
         ready=_ready(kind, mine),
-        mount={"point": mine["mount_point"], "parent": mine["mount_parent"]} if kind == "fuse" else None,
+        mount_point=mine["mount_point"] if kind == "fuse" else "",
+        mount_parent=mine["mount_parent"] if kind == "fuse" else None,
         devices=["/dev/fuse"] if kind == "fuse" else [],
         cap_add=["SYS_ADMIN"] if kind == "fuse" else [],
     )

@@ -62,7 +62,7 @@ def _platform(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _mount_points(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    ours = {item["data"].get("point") for item in facts["owned"].get("items", []) if item["kind"] == "mount"}
+    ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] == "directory"}
     for point, found in facts["mount_points"].items():
         if point in ours or found["state"] in ("absent", "empty"):
             continue

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,19 +49,21 @@ class Run:
 
 
 def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any) -> Run:
-    """Run a playbook on the default inventory with extra variables, from the checkout."""
-    extra = ["-e", json.dumps(variables)] if variables else []
-    done = subprocess.run(
-        [str(ANSIBLE_PLAYBOOK), name, *extra, *arguments],
-        cwd=CHECKOUT,
-        env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    """Run a playbook on the default inventory from the checkout; extra variables go by a file, as secrets among them must."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
+        json.dump(variables, extra)
+        extra.flush()
+        done = subprocess.run(
+            [str(ANSIBLE_PLAYBOOK), name, "-e", f"@{extra.name}", *arguments],
+            cwd=CHECKOUT,
+            env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
     return Run(done.returncode, done.stdout)
 
 

@@ -34,14 +34,29 @@ heap_options() {
   [[ -z $defaults || " $* " =~ \ -(Xm[sx]|XX:(Max|Initial)RAMPercentage=|XX:MaxHeapSize=) ]] || tr ' ' '\n' <<< "$defaults"
 }
 
+# trust_options: the JDK's certificates and those of conf/ca.pem, for under stores behind a private CA.
+trust_options() {
+  local store certificate
+  [[ -r $ALLUXIO_CONF_DIR/ca.pem ]] || return 0
+  store=$(mktemp -d)
+  cp /etc/ssl/certs/java/cacerts "$store/trusted"
+  chmod u+w "$store/trusted"
+  csplit --quiet --elide-empty-files --prefix "$store/ca-" "$ALLUXIO_CONF_DIR/ca.pem" '/BEGIN CERTIFICATE/' '{*}'
+  for certificate in "$store"/ca-*; do
+    keytool -importcert -noprompt -alias "${certificate##*/}" -file "$certificate" -keystore "$store/trusted" -storepass changeit > /dev/null 2>&1
+  done
+  echo "-Djavax.net.ssl.trustStore=$store/trusted"
+}
+
 # java_command LOGGER SERVICE HEAP: fills the array `java` with the command line of a service up to its main class.
 #   LOGGER: an appender of log4j.properties. SERVICE: MASTER, WORKER, … whose ALLUXIO_<SERVICE>_JAVA_OPTS apply. HEAP: default options.
 java_command() {
   local logger=$1 variable=ALLUXIO_$2_JAVA_OPTS heap=$3 user
-  local -a given properties defaults
+  local -a given properties defaults trust=()
   IFS=$' \t\n' read -r -d '' -a given <<< "${ALLUXIO_JAVA_OPTS:-} ${!variable:-}" || true
   mapfile -t properties < <(property_options)
   mapfile -t defaults < <(heap_options "$heap" "${given[@]}")
+  [[ $2 == USER ]] || mapfile -t trust < <(trust_options)
   # An arbitrary uid has no name, and Alluxio's login is by name.
   user=$(id -un 2> /dev/null) || user=${ALLUXIO_USERNAME:-alluxio}
   java=("${JAVA_HOME:+$JAVA_HOME/bin/}java"
@@ -50,6 +65,6 @@ java_command() {
     -Dalluxio.home="$ALLUXIO_HOME" -Dalluxio.conf.dir="$ALLUXIO_CONF_DIR"
     -Dalluxio.logs.dir="$ALLUXIO_LOGS_DIR" -Dalluxio.user.logs.dir="$ALLUXIO_USER_LOGS_DIR"
     -Dlog4j.configuration="file:$ALLUXIO_CONF_DIR/log4j.properties" -Dalluxio.logger.type="$logger"
-    "${properties[@]}" "${defaults[@]}" "${given[@]}"
+    "${trust[@]}" "${properties[@]}" "${defaults[@]}" "${given[@]}"
     -cp "$(< "$ALLUXIO_HOME/libexec/classpath"):$ALLUXIO_CONF_DIR${ALLUXIO_CLASSPATH:+:$ALLUXIO_CLASSPATH}")
 }

@@ -1,0 +1,92 @@
+"""Generates docs/variables.md from the model of the user's intent, so that the reference cannot drift from the code."""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from alluxio_fuse.plan import intent
+
+_HEAD = """\
+# Variables
+
+Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. What is derived from them, and why, is in every plan
+(`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`).
+
+`alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a vault. It never
+enters the plan, a log or a report.
+"""
+
+
+def variables() -> str:
+    """The text of docs/variables.md."""
+    parts = [_HEAD]
+    parts += _section("For the whole fleet", intent.FleetIntent)
+    parts += _section("For a host or group", intent.NodeIntent)
+    for model in _nested(intent.FleetIntent, intent.NodeIntent):
+        parts += _section(f"`{model.__name__}`", model)
+    return "\n".join(parts)
+
+
+def _section(title: str, model: type[BaseModel]) -> list[str]:
+    about = [] if title.startswith("For") else [f"{(model.__doc__ or '').strip()}\n"]
+    rows = [f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {field.description or ''} |" for name, field in model.model_fields.items()]
+    return [f"## {title}\n", *about, "| name | shape | default | meaning |", "|---|---|---|---|", *rows, ""]
+
+
+def _nested(*models: type[BaseModel]) -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = []
+    queue = list(models)
+    while queue:
+        for field in queue.pop(0).model_fields.values():
+            for inner in _models_in(field.annotation):
+                if inner not in found:
+                    found.append(inner)
+                    queue.append(inner)
+    return found
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _type(annotation: Any) -> str:
+    arguments = typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    if origin is typing.Literal:
+        return " \\| ".join(f"`{argument}`" for argument in arguments)
+    if origin is typing.Annotated:
+        return _type(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_type(argument) for argument in arguments if argument is not type(None))
+    if origin is list:
+        return f"list of {_type(arguments[0])}"
+    if origin is dict:
+        return "mapping"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    return {"str": "text", "int": "number", "float": "number", "bool": "true or false"}.get(getattr(annotation, "__name__", ""), "value")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "*required*"
+    default = field.get_default(call_default_factory=True)
+    if default is None or default is PydanticUndefined or default in ("", [], {}) or isinstance(default, BaseModel):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(variables())

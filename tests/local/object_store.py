@@ -1,0 +1,94 @@
+"""A real S3 store for tests: SeaweedFS on loopback, TLS with a CA of its own."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+WEED = Path(sys.executable).with_name("weed")
+PORTS = {"ip.bind": "127.0.0.1", "master.port": 19333, "volume.port": 18080, "filer.port": 18888}
+HTTP_PORT, HTTPS_PORT = 18333, 18334
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """Where the store is, and a key that may do everything."""
+
+    endpoint: str
+    ca_file: Path
+    access_key: str
+    secret_key: str
+
+    def client(self) -> Any:
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            region_name="us-east-1",
+            verify=str(self.ca_file),
+            aws_access_key_id=self.access_key,
+            aws_secret_access_key=self.secret_key,
+        )
+
+
+def certificates(folder: Path) -> None:
+    """ca.crt and a server certificate for 127.0.0.1 signed by it."""
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.crt")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout", "s3.key", "-out", "s3.csr")
+    (folder / "san").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl("x509", "-req", "-in", "s3.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-days", "2", "-extfile", "san", "-out", "s3.crt")
+
+
+@contextmanager
+def object_store(folder: Path) -> Iterator[ObjectStore]:
+    """A running store that ends with the context."""
+    certificates(folder)
+    store = ObjectStore(
+        f"https://127.0.0.1:{HTTPS_PORT}", folder / "ca.crt", "canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16)
+    )
+    keys = [{"accessKey": store.access_key, "secretKey": store.secret_key}]
+    identity = {"name": "test", "credentials": keys, "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
+    config = folder / "s3.json"
+    config.write_text(json.dumps({"identities": [identity]}))
+    data = folder / "data"
+    data.mkdir()
+    options = [f"-{name}={value}" for name, value in PORTS.items()]
+    tls = [f"-s3.port.https={HTTPS_PORT}", f"-s3.cert.file={folder / 's3.crt'}", f"-s3.key.file={folder / 's3.key'}"]
+    command = [str(WEED), "server", f"-dir={data}", "-ip=127.0.0.1", *options, "-s3", f"-s3.port={HTTP_PORT}", f"-s3.config={config}", *tls]
+    with (folder / "weed.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    try:
+        wait(store, folder / "weed.log")
+        yield store
+    finally:
+        process.kill()  # its graceful end waits for peers that there are none of
+        process.wait()
+
+
+def wait(store: ObjectStore, log: Path) -> None:
+    """Until buckets can be listed and one can be written to."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            client = store.client()
+            client.create_bucket(Bucket="ready")
+            client.put_object(Bucket="ready", Key="ready", Body=b"ready")
+        except (BotoCoreError, ClientError):
+            assert time.monotonic() < deadline, log.read_text()[-3000:]
+            time.sleep(0.5)
+        else:
+            return
