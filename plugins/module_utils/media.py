@@ -32,11 +32,6 @@ def finding(medium: Medium, key: str, reason: str, remedy: str) -> Finding:
     }
 
 
-def missing_parents(path: str) -> list[str]:
-    """Folders above `path` that do not exist yet, outermost first."""
-    return [str(parent) for parent in reversed(Path(path).parents) if not parent.exists()]
-
-
 def filesystem_id(deployment: str, machine: str, device: str) -> str:
     """The UUID that our filesystem on a device gets: known before it is made, so it can be recorded and mounted by."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{deployment}/{machine}/{device}"))
@@ -55,7 +50,13 @@ def inspect(medium: Medium, mounts: list[Mount], record: dict[str, Any], machine
     """
     path = medium["path"]
     mount = mount_at(mounts, path)
-    about = {**medium, "parents": missing_parents(path), "mounted": mount is not None, "action": "none", "findings": []}
+    about = {
+        **medium,
+        "parents": ownership.missing_parents(path),
+        "mounted": mount is not None,
+        "action": "none",
+        "findings": [],
+    }
     if medium["kind"] == "tmpfs":
         return _inspect_tmpfs(about, mount, record, numa_nodes)
     if medium["kind"] == "device":

@@ -113,6 +113,22 @@ def add(record: dict[str, Any], items: list[Item]) -> dict[str, Any]:
     return {**record, "items": record["items"] + new}
 
 
+def missing_parents(path: str) -> list[str]:
+    """Folders above `path` that do not exist yet, outermost first."""
+    return [str(parent) for parent in reversed(Path(path).parents) if not parent.exists()]
+
+
+def with_parents(items: list[Item]) -> list[Item]:
+    """The items, files and folders preceded by the folders that are missing above them, each named once."""
+    full: list[Item] = []
+    for item in items:
+        above = missing_parents(item["id"]) if item["kind"] in ("directory", "file") else []
+        folders = [{"kind": "directory", "id": path, "data": {"role": item["data"].get("role")}} for path in above]
+        full += [folder for folder in folders if folder not in full]
+        full.append(item)
+    return full
+
+
 def drop(record: dict[str, Any], items: list[Item]) -> dict[str, Any]:
     """The record without `items` (matched by kind and id)."""
     gone = {(item["kind"], item["id"]) for item in items}
