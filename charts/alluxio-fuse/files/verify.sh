@@ -1,0 +1,28 @@
+# Refuses to start on the wrong storage.
+# usage: verify.sh [tier FOLDER MOUNT_POINT_FOLDER OWNER | own FOLDER OWNER | marker FILE SHA256]...
+set -euo pipefail
+refuse() { echo "$*" >&2; exit 1; }
+
+# A folder bound from the host shows, as the fourth field, where it lies in its filesystem: "/" when it is a mount point there.
+is_mount_point() { awk -v at="$1" '$5 == at {root = $4; for (i = 7; i <= NF; i++) if ($i == "-") type = $(i + 1)} END {exit !(root == "/" || type == "btrfs")}' /proc/self/mountinfo; }
+
+own() {
+  [ -e "$1/.owner" ] || echo "$2" >"$1/.owner"
+  [ "$(cat "$1/.owner")" = "$2" ] || refuse "$1 on this node belongs to $(cat "$1/.owner"), not to $2: give one of them another hostPath"
+  chown 1000:1000 "$1"
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    tier)
+      is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at the mountPoint of $2, so blocks would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
+      [ "$(stat -c %d "$2")" = "$(stat -c %d "$3")" ] || refuse "$NODE_NAME: $2 is not on the filesystem that is mounted at its mountPoint: correct hostPath.path"
+      shift 3 ;;
+    own) own "$2" "$3"; shift 3 ;;
+    marker)
+      [ -e "$2" ] || refuse "$NODE_NAME: $2 is missing, so this is not the dataset's filesystem: mount it on the node, or correct the dataset's volume"
+      [ "$(sha256sum <"$2")" = "$3  -" ] || refuse "$NODE_NAME: $2 has another digest than the dataset's marker: this node sees another filesystem"
+      shift 3 ;;
+    *) refuse "verify.sh: unknown word $1" ;;
+  esac
+done

@@ -1,0 +1,89 @@
+{{- /* The datasets with their defaults, as a YAML list. What follows takes one of them, as {root, dataset}. */ -}}
+{{- define "alluxio.datasets" -}}
+{{- $datasets := list -}}
+{{- range .Values.datasets -}}
+{{- $defaults := dict "source" "" "writable" false "freshness" "immutable" "readers" (dict "uid" 0 "gid" 0 "mode" "0755") "claims" list -}}
+{{- $datasets = append $datasets (mergeOverwrite $defaults .) -}}
+{{- end -}}
+{{ toYaml $datasets }}
+{{- end }}
+
+{{- /* fuse.*, with the dataset's own on top, as YAML. */ -}}
+{{- define "alluxio.datasetFuse" -}}
+{{ mergeOverwrite (deepCopy .root.Values.fuse) (default dict .dataset.fuse) | toYaml }}
+{{- end }}
+
+{{- define "alluxio.datasetUri" -}}
+{{- if .dataset.source -}}
+{{ .dataset.source | trimSuffix "/" }}
+{{- else -}}
+file:///sources/{{ .dataset.name }}
+{{- end -}}
+{{- end }}
+
+{{- define "alluxio.datasetParent" -}}
+{{ include "alluxio.mountRoot" .root }}/{{ .dataset.name }}
+{{- end }}
+
+{{- /* Seconds of the freshness promise; 0 when immutable. */ -}}
+{{- define "alluxio.datasetWithin" -}}
+{{- if hasPrefix "within: " .dataset.freshness -}}
+{{ include "alluxio.seconds" (trimPrefix "within: " .dataset.freshness) }}
+{{- else -}}
+0
+{{- end -}}
+{{- end }}
+
+{{- /* Mount options: as given, or from freshness. A promise is shared by the three caches that add up: kernel, client, master. */ -}}
+{{- define "alluxio.datasetMountOptions" -}}
+{{- $fuse := include "alluxio.datasetFuse" . | fromYaml -}}
+{{- $within := include "alluxio.datasetWithin" . | int64 -}}
+{{- $options := $fuse.mountOptions -}}
+{{- if not $options -}}
+{{- $timeout := ternary 7200 (max 1 (div $within 3)) (eq $within 0) -}}
+{{- $options = list "allow_other" (ternary "kernel_cache" "auto_cache" (eq $within 0)) (printf "attr_timeout=%d" $timeout) (printf "entry_timeout=%d" $timeout) -}}
+{{- if not .dataset.writable -}}{{- $options = append $options "ro" -}}{{- end -}}
+{{- if eq (int $fuse.libfuse) 3 -}}{{- $options = append $options "max_idle_threads=64" -}}{{- end -}}
+{{- end -}}
+{{ join "," $options }}
+{{- end }}
+
+{{- /* Options of the nested mount that are no secret, as YAML. */ -}}
+{{- define "alluxio.datasetOptions" -}}
+{{- $options := dict -}}
+{{- with .dataset.s3 -}}
+{{- if .endpoint -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint" .endpoint -}}{{- end -}}
+{{- if .region -}}{{- $_ := set $options "alluxio.underfs.s3.region" .region -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint.region" .region -}}{{- end -}}
+{{- if .pathStyle -}}{{- $_ := set $options "alluxio.underfs.s3.disable.dns.buckets" "true" -}}{{- end -}}
+{{- $_ := set $options "alluxio.underfs.s3.inherit.acl" "false" -}}
+{{- end -}}
+{{- with .dataset.oss -}}
+{{- $_ := set $options "fs.oss.endpoint" .endpoint -}}
+{{- end -}}
+{{ mergeOverwrite $options (default dict .dataset.options) | toYaml }}
+{{- end }}
+
+{{- /* Options whose amount is in the dataset's Secret: {option: key in the Secret}, as YAML. */ -}}
+{{- define "alluxio.datasetSecrets" -}}
+{{- with .dataset.credentials -}}
+{{- if hasPrefix "oss://" $.dataset.source }}
+fs.oss.accessKeyId: {{ .accessKey }}
+fs.oss.accessKeySecret: {{ .secretKey }}
+{{- else }}
+s3a.accessKeyId: {{ .accessKey }}
+s3a.secretKey: {{ .secretKey }}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* What Alluxio is told to mount: the file that files/mounts.sh reads. */ -}}
+{{- define "alluxio.datasetMount" -}}
+uri={{ include "alluxio.datasetUri" . }}
+readonly={{ not .dataset.writable }}
+{{- range $key, $amount := include "alluxio.datasetOptions" . | fromYaml }}
+option={{ $key }}={{ $amount }}
+{{- end }}
+{{- range $key, $file := include "alluxio.datasetSecrets" . | fromYaml }}
+secret={{ $key }}={{ $file }}
+{{- end }}
+{{- end }}

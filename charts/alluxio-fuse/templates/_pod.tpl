@@ -1,0 +1,258 @@
+{{- /* What pods have in common. */ -}}
+
+{{- /* Scripts of a component, by file; a pod rolls only when one of its own changes. */ -}}
+{{- define "alluxio.scriptsOf" -}}
+master: [configure]
+job-master: []
+worker: [configure, verify]
+job-worker: []
+proxy: [configure]
+mounts: [configure, mounts]
+fuse: [configure, fuse-prepare, fuse-live, fuse-ready]
+startup-taint: [startup-taint]
+{{- end }}
+
+{{- /* Digest of all that the containers of a pod read from ConfigMaps. Takes {root, components, dataset}. */ -}}
+{{- define "alluxio.checksum" -}}
+{{- $all := "" -}}
+{{- $scripts := include "alluxio.scriptsOf" . | fromYaml -}}
+{{- range .components -}}
+{{- if ne . "startup-taint" -}}
+{{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" . "dataset" $.dataset)) -}}
+{{- end -}}
+{{- range get $scripts . -}}
+{{- $all = print $all ($.root.Files.Get (printf "files/%s.sh" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- if has "mounts" .components -}}
+{{- range include "alluxio.datasets" .root | fromYamlArray -}}
+{{- $all = print $all (include "alluxio.datasetMount" (dict "root" $.root "dataset" .)) -}}
+{{- end -}}
+{{- end -}}
+{{ sha256sum $all }}
+{{- end }}
+
+{{- /* metadata of a pod template. Takes {root, component, components, dataset, values (podLabels, podAnnotations), selector}. */ -}}
+{{- define "alluxio.podMetadata" -}}
+labels:
+  {{- include "alluxio.selectorLabels" . | nindent 2 }}
+  {{- with .values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+annotations:
+  checksum/config: {{ include "alluxio.checksum" . }}
+  {{- with .values.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{- /* First lines of a pod's spec. Takes {root, values (nodeSelector, tolerations, terminationGracePeriodSeconds), user}. */ -}}
+{{- define "alluxio.podSpec" -}}
+serviceAccountName: {{ include "alluxio.fullname" .root }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with include "alluxio.priorityClass" .root }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.terminationGracePeriodSeconds }}
+terminationGracePeriodSeconds: {{ . }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.restrictedPod" -}}
+securityContext:
+  fsGroup: 1000
+  fsGroupChangePolicy: OnRootMismatch
+{{- end }}
+
+{{- define "alluxio.restrictedContainer" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities: {drop: [ALL]}
+  readOnlyRootFilesystem: true
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- /* An init container that gives folders to others and does nothing else with its rights. */ -}}
+{{- define "alluxio.chownContainer" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities: {drop: [ALL], add: [CHOWN, DAC_OVERRIDE, FOWNER]}
+  readOnlyRootFilesystem: true
+  runAsUser: 0
+  runAsGroup: 0
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "alluxio.containerImage" -}}
+image: {{ include "alluxio.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- end }}
+
+{{- /* Fills the conf folder in memory: the image's files, the site file, the trusted CAs. Takes {root, component, conf, key}. */ -}}
+{{- define "alluxio.configureContainer" -}}
+- name: configure-{{ .component }}
+  {{- include "alluxio.containerImage" .root | nindent 2 }}
+  command: [bash, /scripts/configure.sh]
+  {{- include "alluxio.restrictedContainer" . | nindent 2 }}
+  resources:
+    requests: {cpu: 50m, memory: 64Mi}
+    limits: {memory: 256Mi}
+  volumeMounts:
+    - {name: conf-{{ .component }}, mountPath: /conf}
+    - {name: config, mountPath: /config/alluxio-site.properties, subPath: {{ default .component .key }}.properties, readOnly: true}
+    - {name: scripts, mountPath: /scripts, readOnly: true}
+    - {name: tmp, mountPath: /tmp}
+    {{- if eq .component "master" }}
+    - {name: journal, mountPath: /journal}
+    {{- end }}
+    {{- if .root.Values.trust.configMap }}
+    - {name: trust, mountPath: /trust, readOnly: true}
+    {{- end }}
+{{- end }}
+
+{{- /* Volumes of every pod. Takes {root, components}. */ -}}
+{{- define "alluxio.volumes" -}}
+- name: config
+  configMap:
+    name: {{ include "alluxio.fullname" .root }}
+- name: scripts
+  configMap:
+    name: {{ include "alluxio.fullname" .root }}-scripts
+{{- range .components }}
+- name: conf-{{ . }}
+  emptyDir: {medium: Memory, sizeLimit: 16Mi}
+{{- end }}
+- name: logs
+  emptyDir: {sizeLimit: 1Gi}
+- name: tmp
+  emptyDir: {sizeLimit: 1Gi}
+{{- with .root.Values.trust }}
+{{- if .configMap }}
+- name: trust
+  configMap:
+    name: {{ .configMap }}
+    items:
+      - {key: {{ .key }}, path: ca.crt}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Start of a service's container. Takes {root, component, verb (list), variable, jvm, resources, key}. Mounts and env are open lists. */ -}}
+{{- define "alluxio.serviceContainer" -}}
+- name: {{ .component }}
+  {{- include "alluxio.containerImage" .root | nindent 2 }}
+  args: {{ toJson .verb }}
+  resources:
+    {{- toYaml .resources | nindent 4 }}
+  {{- with get (include "alluxio.ports" . | fromYaml) .component }}
+  ports:
+    {{- include "alluxio.containerPorts" . | trim | nindent 4 }}
+  {{- end }}
+  env:
+    - name: POD_NAME
+      valueFrom: {fieldRef: {fieldPath: metadata.name}}
+    - name: POD_IP
+      valueFrom: {fieldRef: {fieldPath: status.podIP}}
+    - name: NODE_NAME
+      valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+    - name: ALLUXIO_{{ .component | upper | replace "-" "_" }}_JAVA_OPTS
+      value: >-
+        {{ include "alluxio.javaOptions" (dict "root" .root "jvm" .jvm) }}
+        {{- with .flags }}
+        {{ . }}
+        {{- end }}
+    {{- if and .underStore .root.Values.awsProfile.secret }}
+    - {name: AWS_CREDENTIAL_PROFILES_FILE, value: /aws/credentials}
+    {{- end }}
+  volumeMounts:
+    - {name: conf-{{ .component }}, mountPath: /opt/alluxio/conf}
+    - {name: logs, mountPath: /opt/alluxio/logs, subPath: {{ .component }}}
+    - {name: tmp, mountPath: /tmp, subPath: {{ .component }}}
+    {{- if .underStore }}
+    {{- with include "alluxio.underStoreMounts" .root | trim }}{{ . | nindent 4 }}{{ end }}
+    {{- end }}
+{{- end }}
+
+{{- /* What components that talk to the under store see: the AWS profile, and volumes that are datasets. */ -}}
+{{- define "alluxio.underStoreMounts" -}}
+{{- if .Values.awsProfile.secret }}
+- {name: aws, mountPath: /aws, readOnly: true}
+{{- end }}
+{{- range include "alluxio.datasets" . | fromYamlArray }}
+{{- if .volume }}
+- name: source-{{ .name }}
+  mountPath: /sources/{{ .name }}
+  {{- with .volume.subPath }}
+  subPath: {{ . }}
+  {{- end }}
+  readOnly: {{ not .writable }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.underStoreVolumes" -}}
+{{- with .Values.awsProfile }}
+{{- if .secret }}
+- name: aws
+  secret:
+    secretName: {{ .secret }}
+    items:
+      - {key: {{ .key }}, path: credentials}
+{{- end }}
+{{- end }}
+{{- range include "alluxio.datasets" . | fromYamlArray }}
+{{- if .volume }}
+- name: source-{{ .name }}
+  {{- if .volume.claim }}
+  persistentVolumeClaim:
+    claimName: {{ .volume.claim }}
+  {{- else if .volume.nfs }}
+  nfs:
+    {{- toYaml .volume.nfs | nindent 4 }}
+  {{- else }}
+  hostPath:
+    path: {{ .volume.hostPath }}
+    type: Directory
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.tcpProbe" -}}
+tcpSocket: {port: {{ . }}}
+timeoutSeconds: 5
+{{- end }}
+
+{{- /* A reader has the uid and gid that the dataset is for. */ -}}
+{{- define "alluxio.testUser" -}}
+{{- $name := .Values.tests.dataset }}
+{{- $readers := dict "uid" 0 "gid" 0 }}
+{{- range $index, $dataset := include "alluxio.datasets" . | fromYamlArray }}
+{{- if or (eq $dataset.name $name) (and (eq $name "") (eq $index 0)) }}{{ $readers = $dataset.readers }}{{ end }}
+{{- end -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities: {drop: [ALL]}
+  readOnlyRootFilesystem: true
+  runAsUser: {{ $readers.uid }}
+  runAsGroup: {{ $readers.gid }}
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}

@@ -1,0 +1,168 @@
+{{- /* What the values may not say, one sentence per line, each with what to write. */ -}}
+{{- define "alluxio.refusals" -}}
+{{- include "alluxio.memoryRefusals" . }}
+{{- include "alluxio.tierRefusals" . }}
+{{- include "alluxio.propertyRefusals" . }}
+{{- include "alluxio.datasetRefusals" . }}
+{{- $values := .Values }}
+{{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
+image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
+{{- end }}
+{{- if and (not $values.priorityClass.create) (hasPrefix "system-" $values.priorityClass.name | not) (eq $values.priorityClass.name "") (ne (int $values.priorityClass.value) 1000000) }}
+priorityClass.value is set, but no class is made: write priorityClass.create true
+{{- end }}
+{{- if and (hasPrefix "system-" $values.priorityClass.name) $values.priorityClass.create }}
+priorityClass.name {{ $values.priorityClass.name }} belongs to Kubernetes: write priorityClass.create false to use it
+{{- end }}
+{{- if and $values.shortCircuit.path (not $values.shortCircuit.enabled) }}
+shortCircuit.path is set, but short circuit is off: write shortCircuit.enabled true, or remove the path
+{{- end }}
+{{- if and $values.tests.dataset (not (has $values.tests.dataset (include "alluxio.datasetNames" . | fromYamlArray))) }}
+tests.dataset {{ $values.tests.dataset }} is not a dataset: write one of {{ include "alluxio.datasetNames" . | fromYamlArray | join ", " | default "none, datasets is empty" }}
+{{- end }}
+{{- if and $values.fuse.startupTaint.enabled (not $values.fuse.enabled) }}
+fuse.startupTaint waits for mounts, but fuse.enabled is false: write fuse.startupTaint.enabled false
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.datasetNames" -}}
+{{- $names := list -}}
+{{- range .Values.datasets -}}{{- $names = append $names .name -}}{{- end -}}
+{{ toYaml $names }}
+{{- end }}
+
+{{- define "alluxio.memoryRefusals" -}}
+{{- $values := .Values -}}
+{{- $tiers := dict -}}
+{{- $disk := false -}}
+{{- range $index, $tier := $values.worker.tiers -}}
+{{- if eq $tier.medium "memory" -}}
+{{- $_ := set $tiers (printf "tiers[%d].quota" $index) $tier.quota -}}
+{{- else -}}
+{{- $_ := set $tiers "pageCache" $values.worker.pageCache -}}
+{{- end -}}
+{{- end -}}
+{{- include "alluxio.javaRefusals" (dict "root" . "path" "master" "jvm" $values.master.jvm "limit" $values.master.resources.limits.memory) }}
+{{- include "alluxio.javaRefusals" (dict "root" . "path" "jobMaster" "jvm" $values.jobMaster.jvm "limit" $values.jobMaster.resources.limits.memory) }}
+{{- include "alluxio.javaRefusals" (dict "root" . "path" "worker" "jvm" $values.worker.jvm "limit" $values.worker.resources.limits.memory "also" $tiers) }}
+{{- include "alluxio.javaRefusals" (dict "root" . "path" "jobWorker" "jvm" $values.jobWorker.jvm "limit" $values.jobWorker.resources.limits.memory) }}
+{{- if $values.proxy.enabled }}
+{{- include "alluxio.javaRefusals" (dict "root" . "path" "proxy" "jvm" $values.proxy.jvm "limit" $values.proxy.resources.limits.memory) }}
+{{- end }}
+{{- if $values.fuse.enabled }}
+{{- include "alluxio.fuseMemoryRefusals" (dict "root" . "path" "fuse" "fuse" $values.fuse) }}
+{{- range $index, $dataset := $values.datasets }}
+{{- if $dataset.fuse }}
+{{- $fuse := include "alluxio.datasetFuse" (dict "root" $ "dataset" $dataset) | fromYaml }}
+{{- include "alluxio.fuseMemoryRefusals" (dict "root" $ "path" (printf "datasets[%d].fuse" $index) "fuse" $fuse) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.fuseMemoryRefusals" -}}
+{{- $also := dict "pageCache" .fuse.pageCache -}}
+{{- if and .fuse.clientCache.enabled (eq .fuse.clientCache.medium "memory") -}}
+{{- $_ := set $also "clientCache.size" .fuse.clientCache.size -}}
+{{- end -}}
+{{- include "alluxio.javaRefusals" (dict "root" .root "path" .path "jvm" .fuse.jvm "limit" .fuse.resources.limits.memory "also" $also) }}
+{{- range .fuse.mountOptions }}
+{{- if and (eq (int $.fuse.libfuse) 3) (regexMatch "^(big_writes|nonempty|direct_io|max_read=)" .) }}
+{{ $.path }}.mountOptions holds {{ . }}, which libfuse 3 does not know: remove it, or write {{ $.path }}.libfuse 2
+{{- end }}
+{{- if and (eq (int $.fuse.libfuse) 2) (hasPrefix "max_idle_threads" .) }}
+{{ $.path }}.mountOptions holds {{ . }}, which libfuse 2 does not know: remove it, or write {{ $.path }}.libfuse 3
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.tierRefusals" -}}
+{{- $paths := dict }}
+{{- $marks := dict }}
+{{- range $index, $tier := .Values.worker.tiers }}
+{{- $at := printf "worker.tiers[%d]" $index }}
+{{- $high := default 0.95 $tier.high }}
+{{- $low := default 0.7 $tier.low }}
+{{- if ge (float64 $low) (float64 $high) }}
+{{ $at }}: low {{ $low }} is not below high {{ $high }}: eviction goes from high down to low
+{{- end }}
+{{- $mark := printf "high %v, low %v" $high $low }}
+{{- if ne (default $mark (get $marks $tier.medium)) $mark }}
+{{ $at }}: tiers of medium {{ $tier.medium }} have other watermarks ({{ get $marks $tier.medium }}): Alluxio keeps one pair per medium, write the same
+{{- end }}
+{{- $_ := set $marks $tier.medium $mark }}
+{{- with $tier.hostPath }}
+{{- if hasKey $paths .path }}
+{{ $at }}: hostPath {{ .path }} is {{ get $paths .path }}'s, too: give each tier its own folder
+{{- end }}
+{{- $_ := set $paths .path $at }}
+{{- if and .mountPoint (not (hasPrefix (printf "%s/" (trimSuffix "/" .mountPoint)) (printf "%s/" .path))) }}
+{{ $at }}: hostPath.path {{ .path }} is not below hostPath.mountPoint {{ .mountPoint }}: the tier must lie on the device that is mounted there
+{{- end }}
+{{- end }}
+{{- if and (hasKey $tier "claim") (eq $tier.medium "memory") }}
+{{ $at }}: a claim is not memory: write medium ssd or hdd, or emptyDir {}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.propertyRefusals" -}}
+{{- $places := dict "properties" .Values.properties "master.properties" .Values.master.properties "jobMaster.properties" .Values.jobMaster.properties
+  "worker.properties" .Values.worker.properties "jobWorker.properties" .Values.jobWorker.properties "fuse.properties" .Values.fuse.properties
+  "proxy.properties" .Values.proxy.properties }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- $_ := set $places (printf "datasets[%d].fuse.properties" $index) (dig "fuse" "properties" dict $dataset) }}
+{{- $_ = set $places (printf "datasets[%d].options" $index) (default dict $dataset.options) }}
+{{- end }}
+{{- $owned := .Files.Get "files/owned.yaml" | fromYamlArray }}
+{{- range $place, $properties := $places }}
+{{- range $key, $amount := $properties }}
+{{- range $owned }}
+{{- if regexMatch .match $key }}
+{{ $place }} holds {{ $key }}: write {{ .write }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.datasetRefusals" -}}
+{{- $names := dict }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- $at := printf "datasets[%d] (%s)" $index .name }}
+{{- if hasKey $names .name }}
+{{ $at }}: the name is taken by datasets[{{ get $names .name }}]: each dataset has a name of its own
+{{- end }}
+{{- $_ := set $names .name $index }}
+{{- if and .source .volume }}
+{{ $at }}: source and volume are two places: write one of them
+{{- else if not (or .source .volume) }}
+{{ $at }}: it has no data: write source (s3://bucket/prefix) or volume
+{{- end }}
+{{- if and .credentials (not .source) }}
+{{ $at }}: credentials are for object stores, and this is a volume: remove them
+{{- end }}
+{{- if and .s3 (not (hasPrefix "s3://" (default "" .source))) }}
+{{ $at }}: s3 holds for s3:// sources only: remove it
+{{- end }}
+{{- if and .oss (not (hasPrefix "oss://" (default "" .source))) }}
+{{ $at }}: oss holds for oss:// sources only: remove it
+{{- end }}
+{{- if and .credentials (eq $.Values.image.kind "official") }}
+{{ $at }}: the official image takes keys of a dataset on the command line only, where every process sees them: write awsProfile, or image.kind project
+{{- end }}
+{{- if and .writable .claims }}
+{{ $at }}: claims are read-only, and the dataset is writable: remove claims, and mount the folder in the pods that write
+{{- end }}
+{{- $fuse := include "alluxio.datasetFuse" (dict "root" $ "dataset" .) | fromYaml }}
+{{- if and .writable (has "ro" $fuse.mountOptions) }}
+{{ $at }}: writable, but mountOptions holds ro: remove one of them
+{{- end }}
+{{- if and (hasPrefix "within" (default "" .freshness)) (has "kernel_cache" $fuse.mountOptions) }}
+{{ $at }}: with kernel_cache the kernel never looks again, which breaks freshness "{{ .freshness }}": write auto_cache
+{{- end }}
+{{- if gt (add (len (include "alluxio.fullname" $)) (len .name)) 56 }}
+{{ $at }}: the names of its objects would be longer than 63 characters: shorten the dataset's or the release's name
+{{- end }}
+{{- end }}
+{{- end }}
