@@ -1,0 +1,159 @@
+"""The memory of one node, divided: level of the services, room for caches, and the sum that must hold."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from alluxio_fuse.plan.fleet import Fleet, Kind
+from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.overrides import Overrides
+from alluxio_fuse.plan.rules import jvm, memory
+from alluxio_fuse.plan.rules.caches import pages
+from alluxio_fuse.plan.rules.jvm import Jvm, Level
+from alluxio_fuse.plan.values import Value
+
+SMALLEST_METADATA = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """How many metadata entries and cache pages the heap of one FUSE process is made for."""
+
+    entries: int
+    pages: int
+    cache_cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How a node's memory is divided, bytes."""
+
+    total: Value[int]
+    reserve: Value[int]
+    workload: Value[int]
+    page_cache: Value[int]
+    level: Level
+    jvms: dict[str, Jvm]
+    grants: dict[str, Grant]
+
+    @property
+    def available(self) -> int:
+        """What is there for us and the page cache."""
+        return self.total.amount - self.reserve.amount - self.workload.amount
+
+    @property
+    def services(self) -> int:
+        return sum(process.total for process in self.jvms.values())
+
+    @property
+    def caches(self) -> int:
+        """What is left for memory caches; below zero: the services do not fit."""
+        return self.available - self.services - self.page_cache.amount
+
+    def arithmetic(self) -> dict[str, int]:
+        """The parts that make up the node's memory without caches."""
+        parts = {"reserve": self.reserve.amount, "training": self.workload.amount, "page cache": self.page_cache.amount}
+        return parts | {name: process.total for name, process in self.jvms.items()}
+
+
+def whole(shape: Shape) -> Grant:
+    """Everything of a set: each file, a tenth more for folders, each page."""
+    return Grant(shape.files + shape.files // 10, pages(shape.files, shape.size), 1.0)
+
+
+def budget(kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool) -> Budget:
+    """Full services where they take at most half of what training leaves, else lean ones with what metadata fits."""
+    total = memory.memory_total(kind.memory, kind.memory_limit)
+    reserve = overrides.apply("node", "memory_reserve", memory.memory_reserve(total.amount))
+    workload = memory.memory_workload(total.amount, kind.workload_memory, kind.gpu_node)
+    floor = overrides.apply("node", "page_cache_floor", memory.page_cache_floor(total.amount, workload.amount))
+    available = total.amount - reserve.amount - workload.amount
+    shapes = fleet.shapes if kind.gpu_node else ()
+
+    def made(level: Level, grants: dict[str, Grant]) -> Budget:
+        processes = _processes(kind, fleet, overrides, hosts_worker, level, grants)
+        return Budget(total, reserve, workload, floor, level, processes, grants)
+
+    if fleet.upstream:
+        return _bounded_upstream(made("upstream", {shape.name: Grant(0, 0, 0.0) for shape in shapes}), made)
+    everything = {shape.name: whole(shape) for shape in shapes}
+    full = made("full", everything)
+    if full.services <= available // 2 and full.caches > 0:
+        return full
+    bare = made("lean", {shape.name: Grant(min(SMALLEST_METADATA, shape.files), 0, 0.0) for shape in shapes})
+    if bare.caches <= 0:
+        return bare
+    return made("lean", _granted(shapes, everything, bare.caches // 2))
+
+
+def _granted(shapes: tuple[Shape, ...], everything: dict[str, Grant], room: int) -> dict[str, Grant]:
+    """Grants that fit: page indexes first (a client cache is worth most), then metadata."""
+    index = sum(grant.pages for grant in everything.values()) * jvm.CLIENT_PER_PAGE
+    paged = min(1.0, room * 0.8 / index) if index else 1.0
+    names = sum(grant.entries for grant in everything.values()) * jvm.CLIENT_PER_ENTRY
+    named = min(1.0, (room - index * paged) / names) if names else 1.0
+    return {
+        shape.name: Grant(
+            max(int(everything[shape.name].entries * named), min(SMALLEST_METADATA, shape.files)),
+            int(everything[shape.name].pages * paged),
+            paged,
+        )
+        for shape in shapes
+    }
+
+
+def _bounded_upstream(wished: Budget, made: object) -> Budget:
+    """Alluxio's own heaps, each scaled down alike where the node does not have them."""
+    room = wished.available - wished.page_cache.amount
+    if wished.services <= room or room <= 0:
+        return wished
+    part = room / wished.services
+    jvms = {name: _scaled(process, part) for name, process in wished.jvms.items()}
+    return Budget(wished.total, wished.reserve, wished.workload, wished.page_cache, "upstream", jvms, wished.grants)
+
+
+def _scaled(process: Jvm, part: float) -> Jvm:
+    def less(value: Value[int]) -> Value[int]:
+        amount = int(value.amount * part) >> 20 << 20
+        return Value(amount, value.rule, f"{value.why}, bounded to {part:.0%} by what the node has", value.source)
+
+    return Jvm(less(process.heap), less(process.direct), process.native)
+
+
+def _processes(
+    kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool, level: Level, grants: dict[str, Grant]
+) -> dict[str, Jvm]:
+    processes: dict[str, Jvm] = {}
+    if kind.master:
+        processes["master"] = _jvm(
+            "master", level, jvm.master_heap(level, fleet.load), jvm.direct_memory(level, "master"), overrides
+        )
+        processes["job_master"] = _jvm(
+            "job_master", level, jvm.job_heap(level, "job_master"), jvm.direct_memory(level, "job_master"), overrides
+        )
+    if kind.gpu_node and hosts_worker:
+        processes["worker"] = _jvm(
+            "worker", level, jvm.worker_heap(level, fleet.load), jvm.worker_direct(level, fleet.load), overrides
+        )
+        processes["job_worker"] = _jvm(
+            "job_worker", level, jvm.job_heap(level, "job_worker"), jvm.direct_memory(level, "job_worker"), overrides
+        )
+    for name, grant in grants.items():
+        heap, direct = _fuse(level, grant.entries, grant.pages)
+        processes[f"fuse/{name}"] = _jvm(f"fuse/{name}", level, heap, direct, overrides)
+    return processes
+
+
+@lru_cache(maxsize=8192)
+def _fuse(level: Level, entries: int, held: int) -> tuple[Value[int], Value[int]]:
+    return jvm.fuse_heap(level, entries, held), jvm.direct_memory(level, "fuse")
+
+
+@lru_cache(maxsize=8192)
+def _native(level: Level, role: jvm.Role, heap: int) -> Value[int]:
+    return jvm.native_memory(level, role, heap)
+
+
+def _jvm(service: str, level: Level, heap: Value[int], direct: Value[int], overrides: Overrides) -> Jvm:
+    heap = overrides.apply(service, "heap", heap)
+    role: jvm.Role = "fuse" if service.startswith("fuse/") else service  # type: ignore[assignment]
+    return Jvm(heap, overrides.apply(service, "direct_memory", direct), _native(level, role, heap.amount))

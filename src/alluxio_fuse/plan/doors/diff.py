@@ -1,0 +1,42 @@
+"""What differs between two plans."""
+
+from typing import Any
+
+from alluxio_fuse.plan.doors.explain import readable
+
+ABSENT = "(absent)"
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """[{path, old, new}] of every amount that differs; what exists once only has `(absent)` on the other side."""
+    before, after = _flat(old), _flat(new)
+    return [
+        {"path": path, "old": before.get(path, ABSENT), "new": after.get(path, ABSENT)}
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path, ABSENT) != after.get(path, ABSENT)
+    ]
+
+
+def diff_lines(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """One line for each difference."""
+    return [
+        f"{each['path']}: {readable(each['path'], each['old'])} -> {readable(each['path'], each['new'])}"
+        for each in differences(old, new)
+    ] or ["the plans are equal"]
+
+
+def _flat(plan: dict[str, Any]) -> dict[str, Any]:
+    """{path: amount}; mappings entry by entry."""
+    flat: dict[str, Any] = {}
+    places = {"fleet": plan["fleet"]}
+    places |= {
+        f"{host}.{name}": values for host, services in plan["nodes"].items() for name, values in services.items()
+    }
+    for place, values in places.items():
+        for key, value in values.items():
+            amount = value["amount"]
+            if isinstance(amount, dict):
+                flat |= {f"{place}.{key}.{part}": item for part, item in amount.items()}
+            else:
+                flat[f"{place}.{key}"] = amount
+    return flat

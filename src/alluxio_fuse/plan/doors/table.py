@@ -1,0 +1,153 @@
+"""A plan for the terminal, at most 120 columns wide."""
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from alluxio_fuse.plan.units import format_duration, format_size
+
+WIDTH = 116
+SHOWN_KINDS = 6
+
+
+def plan_table(plan: dict[str, Any]) -> list[str]:
+    """Lines: datasets, memory of each kind of node, services, warnings and assumptions."""
+    output = Console(file=StringIO(), width=WIDTH, force_terminal=False, highlight=False)
+    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
+    output.print(
+        f"{plan['name']} · {plan['environment'] or 'no environment'} · platform {fleet['platform']} · "
+        f"profile {plan['profile']} · Alluxio {fleet['alluxio_version']} · {len(plan['nodes'])} nodes"
+    )
+    output.print(_datasets(fleet))
+    kinds = _kinds(plan)
+    for hosts, services in kinds[:SHOWN_KINDS]:
+        output.print(_memory(hosts, services))
+        output.print(_services(services))
+    if len(kinds) > SHOWN_KINDS:
+        output.print(f"and {len(kinds) - SHOWN_KINDS} more kinds of nodes: see plan.json")
+    output.print(f"gate: {_gate(fleet['gate'])}")
+    _overridden(plan, output)
+    for title, notes, key in (("warning", plan["warnings"], "path"), ("assumed", plan["assumptions"], "name")):
+        for note in notes:
+            output.print(f"{title}: {note[key]}: {note['message']}")
+    text = output.file
+    assert isinstance(text, StringIO)  # noqa: S101 - it was made above
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def _table(title: str, columns: Iterable[str], left: int = 1) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", overflow="fold")
+    return table
+
+
+def _datasets(fleet: dict[str, Any]) -> Table:
+    table = _table(
+        "datasets", ["name", "source", "files", "size", "client cache", "workers", "GETs", "seen within"], left=2
+    )
+    for dataset in fleet["datasets"]:
+        name = dataset["name"]
+        held, cost, stale = (
+            fleet["residency"][name],
+            fleet["under_store"][name]["first_epoch"],
+            fleet["staleness"][name],
+        )
+        table.add_row(
+            name,
+            dataset["source"],
+            f"{dataset['files']:,}",
+            format_size(dataset["bytes"]),
+            f"{held['client_cache']:.0%}",
+            f"{held['worker']:.0%}",
+            f"{cost['gets']:,}",
+            "never" if stale is None else format_duration(stale),
+        )
+    return table
+
+
+def _kinds(plan: dict[str, Any]) -> list[tuple[list[str], dict[str, Any]]]:
+    """(hosts, services) of nodes with the same amounts, addresses apart."""
+    kinds: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for host, services in plan["nodes"].items():
+        key = repr(
+            [
+                (name, service.get("heap"), service.get("container_memory"), service.get("memory_total"))
+                for name, service in services.items()
+            ]
+        )
+        kinds.setdefault(key, ([], services))[0].append(host)
+    return list(kinds.values())
+
+
+def _memory(hosts: list[str], services: dict[str, Any]) -> Table:
+    node = {key: value["amount"] for key, value in services["node"].items()}
+    names = hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} alike"
+    table = _table(
+        f"{names}: {format_size(node['memory_total'])} of memory, {node['level']} services",
+        ["memory", "size", "share", "why"],
+    )
+    table.columns[3].justify = "left"
+    for key, title in (
+        ("memory_reserve", "system"),
+        ("memory_workload", "training"),
+        ("memory_services", "services and caches"),
+        ("memory_page_cache", "page cache"),
+    ):
+        value = services["node"][key]
+        table.add_row(
+            title, format_size(value["amount"]), f"{value['amount'] / node['memory_total']:.0%}", value["why"]
+        )
+    return table
+
+
+def _services(services: dict[str, Any]) -> Table:
+    table = _table("", ["service", "heap", "direct", "tmpfs", "limit", "holds"], left=1)
+    table.columns[5].justify = "left"
+    for name, service in services.items():
+        if name == "node":
+            continue
+        have = {key: value["amount"] for key, value in service.items()}
+        table.add_row(
+            name,
+            *(format_size(have[key]) for key in ("heap", "direct_memory", "tmpfs_memory", "container_memory")),
+            _holds(have),
+        )
+    return table
+
+
+def _holds(have: dict[str, Any]) -> str:
+    if "tiers" in have:
+        return (
+            ", ".join(f"{format_size(tier['quota'])} {tier['medium']} {tier['path']}" for tier in have["tiers"])
+            or "nothing"
+        )
+    if "client_cache" in have:
+        cache = have["client_cache"]
+        held = f"{format_size(cache['size'])} {cache['medium']}" if cache["enabled"] else "no client cache"
+        return f"{held} → {have['mount_point']}"
+    return ""
+
+
+def _gate(gate: dict[str, Any]) -> str:
+    rates = [
+        f"{gate[key]:,.0f} {unit}" for key, unit in (("mb_per_s", "MB/s"), ("files_per_s", "files/s")) if gate[key]
+    ]
+    if rates:
+        return f"{' and '.join(rates)} per node ({gate['status']})"
+    return f"{gate['status']}; client cache at least {gate['min_disk_ratio']:g} of the local disk"
+
+
+def _overridden(plan: dict[str, Any], output: Console) -> None:
+    seen: set[str] = set()
+    for host, services in plan["nodes"].items():
+        for name, service in services.items():
+            for key, value in service.items():
+                line = f"{name}.{key} = {value['amount']} ({value['why']}; the rule gives {value.get('overridden')})"
+                if "overridden" in value and line not in seen:
+                    seen.add(line)
+                    output.print(f"overridden on {host}: {line}")

@@ -1,0 +1,161 @@
+"""The facts of a node, exactly as the module `alluxio.fuse.node_facts` returns them. Sizes in bytes."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Fact(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Distribution(_Fact):
+    """What the node runs."""
+
+    id: str
+    version: str
+
+
+class Memory(_Fact):
+    """`limit` is the cgroup's, null when there is none."""
+
+    total: int
+    available: int
+    limit: int | None
+
+
+class Cgroup(_Fact):
+    """The hierarchy's version."""
+
+    version: Literal[1, 2]
+
+
+class Nofile(_Fact):
+    """Open files per process."""
+
+    soft: int
+    hard: int
+
+
+class Filesystem(_Fact):
+    """A mounted filesystem; `owned` is what this deployment already holds there."""
+
+    mount: str
+    type: str
+    device: str
+    size: int
+    free: int
+    inodes_free: int
+    owned: int
+    rotational: bool | None
+
+
+class BlockDevice(_Fact):
+    """A disk, whether or not anything is on it."""
+
+    name: str
+    path: str
+    by_id: str | None
+    size: int
+    rotational: bool | None
+    signature: str | None
+    partitions: list[str]
+    holders: list[str]
+    mounted: bool
+
+
+class Fuse(_Fact):
+    """What is there to mount with."""
+
+    device: bool
+    mode: str
+    sonames: list[str]
+    user_allow_other: bool
+    fusermount: list[int]
+
+
+class Java(_Fact):
+    """An installed JDK."""
+
+    home: str
+    major: int
+
+
+class Interface(_Fact):
+    """A network interface; the speed is null where the kernel does not know it."""
+
+    name: str
+    addresses: list[str]
+    speed_mbps: int | None
+
+
+class Gpu(_Fact):
+    """One GPU; memory in bytes."""
+
+    model: str
+    memory: int
+    mig: bool
+
+
+class Listener(_Fact):
+    """A listening TCP socket."""
+
+    address: str
+    port: int
+    process: str | None
+
+
+class Mount(_Fact):
+    """An entry of the mount table."""
+
+    point: str
+    type: str
+    source: str
+    options: list[str]
+
+
+class MountPoint(_Fact):
+    """The state of a path that was asked for."""
+
+    state: Literal["absent", "empty", "files", "mounted", "stale", "hung"]
+    type: str | None
+    source: str | None
+
+
+class Source(_Fact):
+    """The state of a dataset's source; files and bytes where a listing ended within its limit."""
+
+    state: Literal["ok", "missing", "empty", "unreachable", "denied"]
+    detail: str | None
+    files: int | None
+    bytes: int | None
+
+
+class Facts(_Fact):
+    """Everything the planner knows about one node."""
+
+    hostname: str
+    architecture: str
+    kernel: str
+    distribution: Distribution
+    service_manager: Literal["systemd", "none"]
+    cpus: float
+    numa_nodes: int
+    memory: Memory
+    swap: int
+    cgroup: Cgroup
+    nofile: Nofile
+    shared_root: bool
+    filesystems: list[Filesystem]
+    block_devices: list[BlockDevice]
+    fuse: Fuse
+    java: list[Java]
+    network: list[Interface]
+    gpus: list[Gpu]
+    gpu_driver: str | None
+    listeners: list[Listener]
+    mounts: list[Mount]
+    mount_points: dict[str, MountPoint] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict)
+    clock: float
+    owned: dict[str, object]

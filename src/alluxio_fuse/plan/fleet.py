@@ -1,0 +1,75 @@
+"""What a plan starts from: the fleet as said and as found, reduced to what values depend on."""
+
+from dataclasses import dataclass, field
+
+from alluxio_fuse.plan.intent import CacheTier, FleetIntent
+from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.media import Disk, Volume
+from alluxio_fuse.plan.rules.jvm import Load
+from alluxio_fuse.plan.rules.properties import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Everything that the values of a node depend on, its name and address apart: nodes alike are planned once."""
+
+    master: bool
+    gpu_node: bool
+    memory: int
+    memory_limit: int | None
+    cpus: float
+    gpus: tuple[tuple[str, int], ...]
+    workload_memory: int | None
+    workload_cpus: float | None
+    tiers_said: str
+    volumes: tuple[Volume, ...]
+    disks: tuple[Disk, ...]
+    nofile: int
+    network_mbps: int | None
+    sonames: frozenset[str]
+    fuse_device: bool
+    architecture: str
+    tiers: tuple[CacheTier, ...] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node: its name, its address, and which kind it is."""
+
+    name: str
+    address: str
+    bind: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """What all nodes share."""
+
+    intent: FleetIntent
+    shapes: tuple[Shape, ...]
+    cluster: Cluster
+    masters: int
+    gpu_nodes: int
+    workers: int
+    load: Load
+
+    @property
+    def name(self) -> str:
+        return self.intent.alluxio_name
+
+    @property
+    def state_dir(self) -> str:
+        return f"/var/lib/{self.name}"
+
+    @property
+    def mount_root(self) -> str:
+        return f"/mnt/{self.name}"
+
+    @property
+    def upstream(self) -> bool:
+        return self.intent.alluxio_profile == "upstream"
+
+    @property
+    def workload(self) -> str:
+        return self.intent.alluxio_workload or "resnet50"

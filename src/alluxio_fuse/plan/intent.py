@@ -1,0 +1,256 @@
+"""Everything a user can say: the variables `alluxio_*`, each with its shape, unit, default and meaning.
+
+Nothing derived is typed by a user; whatever is derived can be overridden in `alluxio_overrides`.
+"""
+
+import re
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from alluxio_fuse.plan.units import Size, parse_duration
+
+Medium = Literal["memory", "ssd", "hdd"]
+SCHEMES = ("file", "s3")
+
+
+def _wrong(kind: str, reason: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("wrong", "{reason}", {"kind": kind, "reason": reason, "remedy": remedy})
+
+
+def _name(value: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", value):
+        raise _wrong("name", "not a name", "use up to 40 small letters, digits and hyphens, a letter first")
+    return value
+
+
+def _source(value: str) -> str:
+    url = urlsplit(value)
+    if url.scheme not in SCHEMES:
+        known = " and ".join(f"{scheme}://" for scheme in SCHEMES)
+        raise _wrong(
+            "source", f"scheme {url.scheme or 'none'!r} is not supported", f"{known} are; see the support table"
+        )
+    if url.username or url.password:
+        raise _wrong("secret", "credentials do not belong in a source", "put them in alluxio_credentials")
+    if url.scheme == "file" and (url.netloc or not url.path.startswith("/") or url.path == "/"):
+        raise _wrong("source", "not an absolute folder", "write file:///absolute/folder")
+    if url.scheme == "s3" and not url.netloc:
+        raise _wrong("source", "no bucket", "write s3://bucket/prefix")
+    return value.rstrip("/")
+
+
+def _mode(value: str) -> str:
+    if not re.fullmatch(r"0[0-7]{3}", value):
+        raise _wrong("mode", "not a mode", 'write four octal digits in quotes, like "0755"')
+    return value
+
+
+def _path(value: str) -> str:
+    if not value.startswith("/") or "/../" in f"{value}/" or value == "/":
+        raise _wrong("path", "not an absolute folder", "write it from /, without ..")
+    return value.rstrip("/")
+
+
+def _freshness(value: Any) -> Any:
+    """Seconds within which a change is seen, or None for immutable; `within: 10m` as text or as a mapping."""
+    if value == "immutable":
+        return None
+    within = value.get("within") if isinstance(value, dict) and set(value) == {"within"} else None
+    if isinstance(value, str) and value.startswith("within:"):
+        within = value.removeprefix("within:").strip()
+    if within is None:
+        raise _wrong("freshness", "not a freshness", 'write immutable or "within: 10m"')
+    seconds = parse_duration(within)
+    if seconds < 4:
+        raise _wrong("freshness", "four cache layers share the bound, a second each", 'at least "within: 4s"')
+    return seconds
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Path = Annotated[str, AfterValidator(_path)]
+Share = Annotated[float, Field(gt=0, le=1, strict=False)]
+Port = Annotated[int, Field(ge=0, le=30000)]
+
+
+class Strict(BaseModel):
+    """A model that knows no key but its own and converts nothing silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Readers(Strict):
+    """Who may read a dataset: owner and mode of the folder above its mount point."""
+
+    uid: int = Field(0, ge=0, description="Owner of the folder above the mount point.")
+    gid: int = Field(0, ge=0, description="Its group.")
+    mode: Annotated[str, AfterValidator(_mode)] = Field("0755", description="Its mode, four octal digits in quotes.")
+
+
+class CacheWish(Strict):
+    """How much of the caches a dataset may take."""
+
+    share: Share | None = Field(
+        None, description="At most this part of the caches, above 0 up to 1. Unset: by its size."
+    )
+    pin: bool = Field(False, description="Whole in the caches, never evicted; refused where it does not fit.")
+
+
+class S3(Strict):
+    """Where an s3:// source is. Keys are in `alluxio_credentials`."""
+
+    endpoint: str | None = Field(None, description="URL of the store; unset: AWS.")
+    region: str | None = Field(None, description="Region; unset: from the endpoint.")
+    path_style: bool = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
+    ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
+
+
+class Dataset(Strict):
+    """One dataset, mounted read-only unless `writable`."""
+
+    name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
+    source: Annotated[str, AfterValidator(_source)] = Field(description="file:///folder or s3://bucket/prefix.")
+    files: int | None = Field(None, ge=1, description="Number of files. Unset: counted at the source.")
+    bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
+    readers: Readers = Field(Readers(), description="Who may read it.")
+    freshness: Annotated[int | None, BeforeValidator(_freshness)] = Field(
+        None, description='`immutable` (the default when read-only) or "within: 10m": when a change must be seen.'
+    )
+    writable: bool = Field(
+        False, description="Whether writes through the mount are allowed; they go through to the source."
+    )
+    cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
+    s3: S3 | None = Field(None, description="Only for s3:// sources.")
+    through: Literal["cluster", "under_store"] = Field(
+        "cluster",
+        description="`under_store`: FUSE reads the source without a cluster and without a data cache (platform host).",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.s3 is not None and not self.source.startswith("s3://"):
+            raise _wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
+        if self.writable and self.freshness is None and "freshness" in self.model_fields_set:
+            raise _wrong(
+                "freshness", "writable and immutable contradict each other", 'say "within: 10s", or not writable'
+            )
+        if self.cache.pin and self.cache.share is not None:
+            raise _wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
+        return self
+
+
+class Sample(Strict):
+    """The generated dataset that is used when none is named."""
+
+    name: Name = Field("imagenet-sample", description="Its name.")
+    images: int = Field(4000, ge=1, description="JPEG files, 114,660 bytes in the mean.")
+    shards: int = Field(6, ge=0, description="TFRecord files of about 128 MB.")
+    seed: int = Field(2012, description="Makes the bytes reproducible.")
+
+
+class CacheTier(Strict):
+    """A medium that caches may use."""
+
+    medium: Medium = Field(description="memory (tmpfs), ssd or hdd.")
+    path: Path | None = Field(None, description="Folder of a mounted filesystem; not for memory.")
+    devices: list[Path] = Field([], description="Disks to be formatted; empty ones only. Not together with path.")
+    budget: Size | None = Field(None, description="At most this much of it. Unset: what is free, less a reserve.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.medium == "memory" and (self.path or self.devices):
+            raise _wrong("tier", "memory has no path", "remove path and devices; the plan mounts a tmpfs")
+        if self.medium != "memory" and bool(self.path) == bool(self.devices):
+            raise _wrong("tier", "a disk tier needs path or devices, one of the two", "give path or devices")
+        return self
+
+
+class GpuCount(Strict):
+    """GPUs of one model on a node."""
+
+    model: str = Field(min_length=1, description="Model, like H100 or the name that nvidia-smi gives.")
+    count: int = Field(ge=1, description="How many on each node.")
+
+
+class Gate(Strict):
+    """What a node must read, declared rather than derived from its GPUs."""
+
+    mb_per_s: float | None = Field(None, gt=0, strict=False, description="MB/s (10^6) per node.")
+    files_per_s: float | None = Field(None, gt=0, strict=False, description="Files/s per node.")
+
+
+class Mirrors(Strict):
+    """Package mirrors; the planner does not use them."""
+
+    maven: str | None = None
+    debian: str | None = None
+
+
+class NodeIntent(Strict):
+    """Variables that may differ from host to host."""
+
+    alluxio_gpus: list[GpuCount] | None = Field(None, description="GPUs per node. Unset: detected.")
+    alluxio_workload_memory: Size | None = Field(
+        None, description="What training needs per node. Unset: 75 % on GPU nodes."
+    )
+    alluxio_workload_cpus: float | None = Field(None, ge=0, strict=False, description="CPUs of training. Unset: 75 %.")
+    alluxio_cache_tiers: list[CacheTier] = Field(
+        [], description="Cache media. Unset: memory and the state folder's disk."
+    )
+    alluxio_bind_address: str | None = Field(
+        None,
+        min_length=1,
+        description="Address or interface that services listen on. Unset: loopback on a single node.",
+    )
+
+
+class FleetIntent(Strict):
+    """Variables that are one for the whole fleet."""
+
+    alluxio_name: Name = Field("alluxio-fuse", description="Name of the deployment: in paths, containers, units.")
+    alluxio_environment: str = Field("", description="Name of the inventory.")
+    alluxio_platform: Literal["containers", "kubernetes", "host"] = Field(
+        "containers", description="Where services run."
+    )
+    alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
+    alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")
+    alluxio_java: Literal[8, 11, 17, 21, 25] = Field(17, description="Major version of the JDK in the image.")
+    alluxio_image: str = Field("", description="Image of the services. Unset: localhost/alluxio-fuse:<version>.")
+    alluxio_port_offset: Port = Field(0, description="Added to every port: a second deployment on one node.")
+    alluxio_datasets: list[Dataset] = Field([], description="Datasets. Empty: one generated sample.")
+    alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
+    alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "none"] | None = Field(
+        None, description="What trains. Unset: resnet50 where there are GPUs, as a named assumption."
+    )
+    alluxio_gate: Gate | None = Field(None, description="A declared gate per node, in place of the derived one.")
+    alluxio_gate_min_disk_ratio: float = Field(
+        1.0, gt=0, strict=False, description="Without GPUs: client cache / disk."
+    )
+    alluxio_libfuse: Literal[2, 3] | None = Field(None, description="libfuse's version. Unset: chosen.")
+    alluxio_overrides: dict[str, Any] = Field({}, description='Derived values said otherwise: {"worker.heap": 2Gi}.')
+    alluxio_force: list[str] = Field([], description="Names of invariants that may be broken.")
+    alluxio_check_disruptive: bool = Field(False, description="The check may drop the node's page cache.")
+    alluxio_check_bytes: Size | None = Field(None, description="At most this much is read per state.")
+    alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
+    alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
+    alluxio_check_compare: list[str] | str | bool | None = Field(None, description="What the check compares with.")
+    alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
+    alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
+    alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")
+    alluxio_ca_file: str | None = Field(None, description="PEM file of a private CA for downloads.")
+    alluxio_mirrors: Mirrors = Field(Mirrors(), description="Package mirrors.")
+
+    @model_validator(mode="after")
+    def _names_once(self) -> Self:
+        names = [dataset.name for dataset in self.alluxio_datasets]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise _wrong("names", f"two datasets are named {', '.join(twice)}", "give each its own name")
+        return self
+
+
+SECRET = "alluxio_credentials"  # noqa: S105 - the variable's name; its value never comes near the planner
+NODE_VARIABLES = frozenset(NodeIntent.model_fields)
+FLEET_VARIABLES = frozenset(FleetIntent.model_fields)
+KNOWN_VARIABLES = NODE_VARIABLES | FLEET_VARIABLES

@@ -1,0 +1,184 @@
+"""Where the bytes of a node go: which medium holds which client cache and which worker tier."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from alluxio_fuse.plan.intent import Medium
+from alluxio_fuse.plan.rules.caches import (
+    SMALLEST_CACHE,
+    SMALLEST_TIER,
+    client_cache_footprint,
+    client_cache_need,
+    client_cache_share,
+    tier_footprint,
+    tier_need,
+)
+from alluxio_fuse.plan.units import MIB, round_down
+
+ALIASES: dict[Medium, str] = {"memory": "MEM", "ssd": "SSD", "hdd": "HDD"}
+SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the planner knows of a dataset: files, bytes, and how it is to be cached."""
+
+    name: str
+    index: int
+    files: int
+    size: int
+    writable: bool
+    within: int | None
+    pin: bool
+    share: float | None
+    through_cluster: bool
+
+    @property
+    def mean(self) -> float:
+        return self.size / self.files
+
+    @cached_property
+    def cache_need(self) -> int:
+        return client_cache_need(self.files, self.size)
+
+    @cached_property
+    def footprint(self) -> int:
+        return client_cache_footprint(self.cache_need, self.files, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A medium that caches may use. `base`: the folder below which ours lie; capacity in bytes."""
+
+    name: str
+    medium: Medium
+    base: str
+    capacity: int
+    device: str | None = None
+    inodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCache:
+    """A dataset's page store on a node; size 0: none."""
+
+    room: Room | None
+    size: int
+    footprint: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A folder of the worker: its quota, and the bytes of the medium that this takes."""
+
+    room: Room
+    quota: int
+    footprint: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """What one node holds."""
+
+    client_caches: dict[str, ClientCache] = field(default_factory=dict)
+    tiers: list["Tier"] = field(default_factory=list)
+    worker_need: int = 0
+
+    def used(self, room: Room) -> int:
+        """Bytes of a medium that are given away."""
+        caches = sum(cache.footprint for cache in self.client_caches.values() if cache.room == room)
+        return caches + sum(tier.footprint for tier in self.tiers if tier.room == room)
+
+    @property
+    def tier_capacity(self) -> int:
+        """Bytes that this node's worker holds."""
+        return sum(tier.quota for tier in self.tiers)
+
+
+def allocate(
+    rooms: tuple[Room, ...], datasets: tuple[Shape, ...], workers: int, caps: dict[str, float], hosts_worker: bool
+) -> Layout:
+    """Lay out one node. `workers` share the sets; `caps`: the part of each set whose index the FUSE heap can hold."""
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
+    held = [shape for shape in datasets if shape.through_cluster]
+    need = sum(tier_need(shape.size, shape.files, workers) for shape in held) if hosts_worker and held else 0
+    layout = Layout(worker_need=need)
+    left = {room.name: room.capacity for room in rooms}
+    _client_caches(layout, rooms, cached, caps, left)
+    for shape in datasets:
+        layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
+    if hosts_worker:
+        _tiers(layout, rooms, left)
+    return layout
+
+
+def _client_caches(
+    layout: Layout, rooms: tuple[Room, ...], cached: list[Shape], caps: dict[str, float], left: dict[str, int]
+) -> None:
+    """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part."""
+    kept = _kept_for_worker(layout.worker_need, rooms, sum(shape.footprint for shape in cached))
+    order = sorted(cached, key=lambda shape: (not shape.pin, shape.mean, shape.name))
+    rest = []
+    for shape in order:
+        limits = {room.name: _limit(shape, room, caps) for room in rooms}
+        for room in rooms:
+            if shape.footprint <= min(left[room.name] - kept[room.name], limits[room.name]):
+                left[room.name] -= shape.footprint
+                layout.client_caches[shape.name] = ClientCache(room, shape.cache_need, shape.footprint, 1.0)
+                break
+        else:
+            rest.append(shape)
+    whole = sum(shape.size for shape in rest)
+    available = {room.name: left[room.name] - kept[room.name] for room in rooms}
+    for shape in rest:
+        room = max(rooms, key=lambda room: min(available[room.name], _limit(shape, room, caps)))
+        granted = min(available[room.name] * shape.size / whole, _limit(shape, room, caps))
+        size = round_down(granted * shape.cache_need / shape.footprint, MIB)
+        if size < SMALLEST_CACHE:
+            continue
+        footprint = min(int(granted), client_cache_footprint(size, shape.files, shape.size))
+        left[room.name] -= footprint
+        layout.client_caches[shape.name] = ClientCache(room, size, footprint, client_cache_share(size, shape.size))
+
+
+def _limit(shape: Shape, room: Room, caps: dict[str, float]) -> float:
+    """Bytes of a medium that a dataset may take: its declared share, and what its FUSE heap can index."""
+    declared = room.capacity * shape.share if shape.share is not None else float("inf")
+    cap = caps[shape.name]
+    return min(declared, shape.footprint * cap if cap < 1 else float("inf"))
+
+
+def _kept_for_worker(need: int, rooms: tuple[Room, ...], client: int) -> dict[str, int]:
+    """What client caches leave to the worker: its need on the largest disk, else of memory, at most half of it."""
+    kept = dict.fromkeys((room.name for room in rooms), 0)
+    if not need or not rooms:
+        return kept
+    disks = [room for room in rooms if room.medium != "memory"]
+    keeper = max(disks or rooms, key=lambda room: room.capacity)
+    memory = next((room for room in rooms if room.medium == "memory"), None)
+    if memory and client + need <= memory.capacity:
+        return kept
+    kept[keeper.name] = min(need, keeper.capacity // 2)
+    return kept
+
+
+def _tiers(layout: Layout, rooms: tuple[Room, ...], left: dict[str, int]) -> None:
+    """One tier where one medium holds the need; else disks, fastest first; else whatever is left everywhere."""
+    need = max(layout.worker_need, SMALLEST_TIER)
+    for medium in SPEED:
+        group = [room for room in rooms if room.medium == medium]
+        if sum(left[room.name] for room in group) >= tier_footprint(need, medium):
+            layout.tiers = _spread(group, left, need)
+            return
+    for room in rooms:
+        quota = round_down(left[room.name] / (tier_footprint(MIB, room.medium) / MIB), MIB)
+        if quota >= SMALLEST_TIER:
+            layout.tiers.append(Tier(room, quota, tier_footprint(quota, room.medium)))
+
+
+def _spread(group: list[Room], left: dict[str, int], need: int) -> list[Tier]:
+    """A need over the disks of one medium, in proportion to their room."""
+    total = sum(left[room.name] for room in group)
+    quotas = [(room, -(-need * left[room.name] // total)) for room in group if left[room.name] >= MIB]
+    return [Tier(room, quota, tier_footprint(quota, room.medium)) for room, quota in quotas]

@@ -1,0 +1,198 @@
+"""The cache media of a node: which memory and disks may be used, and how much of each."""
+
+from dataclasses import dataclass
+
+from alluxio_fuse.plan.facts import Filesystem
+from alluxio_fuse.plan.intent import CacheTier
+from alluxio_fuse.plan.layout import Room
+from alluxio_fuse.plan.refusals import Finding
+from alluxio_fuse.plan.units import GIB, MIB, format_size, round_down
+
+KUBELET = "/var/lib/kubelet"
+MOUNT_FOLDERS = ("/mnt/", "/media/")
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A whole disk that a tier may name."""
+
+    path: str
+    size: int
+    state: str
+    """`free`, `ours`, or what stands in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A mounted filesystem: capacity is what is free plus what is ours, bytes."""
+
+    mount: str
+    device: str
+    size: int
+    capacity: int
+    inodes: int | None
+    rotational: bool | None
+
+
+def volume(filesystem: Filesystem) -> Volume:
+    """A filesystem as the plan sees it. Free inodes count only before anything of ours is there."""
+    step = GIB if filesystem.size > 64 * GIB else 64 * MIB
+    return Volume(
+        filesystem.mount,
+        filesystem.device,
+        filesystem.size,
+        round_down(filesystem.free + filesystem.owned, step),
+        None if filesystem.owned else filesystem.inodes_free,
+        filesystem.rotational,
+    )
+
+
+def volume_of(path: str, volumes: tuple[Volume, ...]) -> Volume | None:
+    """The filesystem that holds a path: the longest mount that is a prefix of it."""
+    holding = [known for known in volumes if f"{path}/".startswith(f"{known.mount.rstrip('/')}/")]
+    return max(holding, key=lambda known: len(known.mount), default=None)
+
+
+def kept_free(found: Volume, volumes: tuple[Volume, ...], platform: str) -> tuple[int, str]:
+    """Bytes that stay free there, and why: the kubelet evicts pods below its threshold."""
+    kubelet = volume_of(KUBELET, volumes)
+    if platform == "kubernetes" and kubelet and kubelet.mount == found.mount:
+        return int(found.size * 0.15), "15 %, the kubelet's eviction threshold"
+    if found.mount == "/":
+        return int(found.size * 0.10), "10 % of the root filesystem"
+    return int(found.size * 0.05), "5 % of the filesystem"
+
+
+def rooms(
+    tiers: tuple[CacheTier, ...],
+    volumes: tuple[Volume, ...],
+    disks: tuple[Disk, ...],
+    memory: int,
+    state_dir: str,
+    platform: str,
+) -> tuple[tuple[Room, ...], list[Finding], list[tuple[str, str]]]:
+    """(media, findings, warnings as (path, message)). Without tiers: memory and the state folder's filesystem."""
+    if not tiers:
+        return _default_rooms(volumes, memory, state_dir, platform), [], []
+    found: list[Room] = []
+    findings: list[Finding] = []
+    warnings: list[tuple[str, str]] = []
+    for number, tier in enumerate(tiers):
+        where = f"alluxio_cache_tiers[{number}]"
+        if tier.medium == "memory":
+            if tier.budget is not None and tier.budget > memory:
+                findings.append(
+                    Finding(
+                        f"{where}.budget",
+                        format_size(tier.budget),
+                        f"memory has {format_size(memory)} left after the reserve, training, services and page cache",
+                        f"a budget of {format_size(memory)} or less, or a smaller alluxio_workload_memory",
+                        "budget_fits",
+                    )
+                )
+            found.append(Room("memory", "memory", state_dir, min(memory, tier.budget or memory)))
+        elif tier.path:
+            held = volume_of(tier.path, volumes)
+            if held is None:
+                findings.append(
+                    Finding(
+                        f"{where}.path",
+                        tier.path,
+                        "no local filesystem holds it",
+                        "mount a local disk there, or name another folder",
+                    )
+                )
+                continue
+            room, problem, warning = _path_room(tier, where, held, volumes, platform)
+            found.append(room)
+            findings += problem
+            warnings += warning
+        else:
+            for device in tier.devices:
+                disk = next((known for known in disks if known.path == device), None)
+                if disk is None or disk.state not in ("free", "ours"):
+                    state = (
+                        disk.state if disk else f"no such disk; there are {', '.join(d.path for d in disks) or 'none'}"
+                    )
+                    findings.append(
+                        Finding(f"{where}.devices", device, state, "name an empty disk, or a path on a mounted one")
+                    )
+                    continue
+                name = device.removeprefix("/dev/").replace("/", "-")
+                usable = round_down(disk.size * 0.95, MIB)
+                found.append(
+                    Room(name, tier.medium, f"{state_dir}/media/{name}", min(usable, tier.budget or usable), device)
+                )
+    findings += _counted_twice(found, tiers, volumes)
+    return tuple(found), findings, warnings
+
+
+def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, platform: str) -> tuple[Room, ...]:
+    held = volume_of(state_dir, volumes)
+    room = (Room("memory", "memory", state_dir, memory),)
+    if held is None:
+        return room
+    free = max(0, held.capacity - kept_free(held, volumes, platform)[0])
+    return (*room, Room("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
+
+
+def _path_room(
+    tier: CacheTier, where: str, held: Volume, volumes: tuple[Volume, ...], platform: str
+) -> tuple[Room, list[Finding], list[tuple[str, str]]]:
+    path = tier.path or ""
+    keep, why = kept_free(held, volumes, platform)
+    usable = max(0, held.capacity - keep)
+    findings: list[Finding] = []
+    warnings: list[tuple[str, str]] = []
+    if held.mount == "/" and path.startswith(MOUNT_FOLDERS):
+        findings.append(
+            Finding(
+                f"{where}.path",
+                path,
+                "nothing is mounted there: the cache would fill the root filesystem",
+                "mount the disk first, or name a folder that is meant to be on the root filesystem",
+                "tier_is_mounted",
+            )
+        )
+    elif held.mount == "/":
+        warnings.append((f"{where}.path", f"{path} is on the root filesystem, which the machine itself lives on"))
+    if held.rotational is True and tier.medium == "ssd":
+        warnings.append((f"{where}.medium", f"{held.device} says that it rotates; ssd was declared"))
+    if tier.budget is not None and tier.budget > usable:
+        findings.append(
+            Finding(
+                f"{where}.budget",
+                format_size(tier.budget),
+                f"{format_size(held.capacity)} free or ours on {held.mount} - {format_size(keep)} kept free ({why})"
+                f" = {format_size(usable)}",
+                f"a budget of {format_size(usable)} or less",
+                "budget_fits",
+            )
+        )
+    name = path.strip("/").replace("/", "-")
+    return Room(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes), findings, warnings
+
+
+def _counted_twice(found: list[Room], tiers: tuple[CacheTier, ...], volumes: tuple[Volume, ...]) -> list[Finding]:
+    findings = []
+    media = [room.medium for room in found]
+    if media.count("memory") > 1:
+        findings.append(
+            Finding("alluxio_cache_tiers", "memory", "memory is named twice: it would be counted twice", "name it once")
+        )
+    seen: dict[str, str] = {}
+    for number, tier in enumerate(tiers):
+        held = volume_of(tier.path, volumes) if tier.path else None
+        places = [*tier.devices, *([held.device if held.device.startswith("/dev/") else held.mount] if held else [])]
+        for place in places:
+            if place in seen:
+                findings.append(
+                    Finding(
+                        f"alluxio_cache_tiers[{number}].{'path' if tier.path else 'devices'}",
+                        tier.path or place,
+                        f"it is on {place}, as {seen[place]} is: its room would be counted twice",
+                        "name one folder per disk, with the sum of the budgets",
+                    )
+                )
+            seen[place] = tier.path or place
+    return findings

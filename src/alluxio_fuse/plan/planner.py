@@ -1,0 +1,161 @@
+"""plan(): a pure function from what hosts say and are to every value, or to every reason against it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alluxio_fuse.plan.facts import Facts
+from alluxio_fuse.plan.fleet import Fleet, Kind, Node
+from alluxio_fuse.plan.hosts import fuse_sites, host_services
+from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent
+from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.node import NodePlan, plan_node
+from alluxio_fuse.plan.overrides import Overrides
+from alluxio_fuse.plan.problems import INVARIANTS, Problems
+from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
+from alluxio_fuse.plan.refusals import Refused, did_you_mean
+from alluxio_fuse.plan.rules.caches import blocks
+from alluxio_fuse.plan.rules.jvm import Load
+from alluxio_fuse.plan.rules.ports import PORTS
+from alluxio_fuse.plan.rules.properties import Cluster
+from alluxio_fuse.plan.summary import fleet_values
+from alluxio_fuse.plan.values import Service
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan that holds. `nodes`: {host: {service: {key: Value}}}."""
+
+    environment: str
+    name: str
+    profile: str
+    fleet: Service
+    nodes: dict[str, dict[str, Service]]
+    warnings: list[dict[str, str]]
+    assumptions: list[dict[str, str]]
+
+    def dump(self) -> dict[str, Any]:
+        """The plan as plan.json holds it."""
+        return {
+            "version": VERSION,
+            "environment": self.environment,
+            "name": self.name,
+            "profile": self.profile,
+            "fleet": {key: value.dump() for key, value in self.fleet.items()},
+            "nodes": {
+                host: {
+                    name: {key: value.dump() for key, value in service.items()} for name, service in services.items()
+                }
+                for host, services in self.nodes.items()
+            },
+            "warnings": self.warnings,
+            "assumptions": self.assumptions,
+        }
+
+
+def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
+    """The plan of {host: {groups, variables, facts}}; raises Refused with every finding."""
+    problems = Problems(frozenset())
+    said = {
+        name: {**host, "variables": {key: value for key, value in host["variables"].items() if key != SECRET}}
+        for name, host in hosts.items()
+    }
+    if not said:
+        problems.refuse("inventory", "empty", "there is no host", "name at least one host in masters and gpu_nodes")
+        raise Refused(problems.findings)
+    intent = read_fleet_intent(said, problems)
+    read = {name: known for name, host in said.items() if (known := read_node(name, host, problems))}
+    if intent is None or len(read) < len(said):
+        raise Refused(problems.findings)
+    problems.force = frozenset(intent.alluxio_force)
+    for name in problems.force - INVARIANTS.keys():
+        problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
+    kinds = {name: kind_of(list(said[name]["groups"]), *known) for name, known in read.items()}
+    nodes = _nodes(read, kinds, intent, problems)
+    fleet = _fleet(intent, nodes, {name: facts for name, (_, facts) in read.items()}, problems)
+    overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in fleet.shapes), problems)
+    if problems.findings:
+        raise Refused(problems.findings)
+    return _planned(fleet, nodes, overrides, problems)
+
+
+def _nodes(
+    read: Mapping[str, tuple[NodeIntent, Facts]], kinds: Mapping[str, Kind], intent: FleetIntent, problems: Problems
+) -> list[Node]:
+    alone = len(read) == 1
+    nodes = []
+    for name, (said, facts) in read.items():
+        address, bind = address_of(name, said, facts, intent.alluxio_platform, alone, problems)
+        nodes.append(Node(name, address, bind, kinds[name]))
+    return nodes
+
+
+def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], problems: Problems) -> Fleet:
+    shapes = read_shapes(intent, facts, problems)
+    masters = [node for node in nodes if node.kind.master]
+    mounting = [node for node in nodes if node.kind.gpu_node]
+    for group, found in (("masters", masters), ("gpu_nodes", mounting)):
+        if not found:
+            problems.refuse(group, "empty", "no host is in this group", f"put at least one host into {group}")
+    if masters and len(masters) % 2 == 0:
+        problems.refuse(
+            "masters",
+            str(len(masters)),
+            "an even number of masters survives no more than one less does",
+            "one or three masters",
+        )
+    offset = intent.alluxio_port_offset
+    quorum = tuple(node.address for node in masters)
+    if intent.alluxio_platform == "kubernetes":
+        quorum = tuple(f"{intent.alluxio_name}-master-{number}" for number in range(len(masters)))
+    cluster = Cluster(
+        masters=quorum,
+        offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
+        state_dir=f"/var/lib/{intent.alluxio_name}",
+        upstream=intent.alluxio_profile == "upstream",
+        master_files=sum(shape.files for shape in shapes),
+        clients=len(mounting) * (len(shapes) + 1),
+        object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
+    )
+    return Fleet(
+        intent, shapes, cluster, len(masters), len(mounting), len(mounting), _load(shapes, nodes, len(mounting))
+    )
+
+
+def _load(shapes: tuple[Shape, ...], nodes: list[Node], workers: int) -> Load:
+    gpus = max((sum(count for _, count in node.kind.gpus) for node in nodes), default=0)
+    active = min(len(shapes), max(1, gpus))
+    return Load(
+        files=sum(shape.files for shape in shapes),
+        blocks=sum(blocks(shape.files, shape.size) for shape in shapes) // max(1, workers),
+        nodes=len(nodes),
+        clients=2 * active,
+    )
+
+
+def _planned(fleet: Fleet, nodes: list[Node], overrides: Overrides, problems: Problems) -> Plan:
+    plans: dict[Kind, NodePlan] = {}
+    for node in nodes:
+        if node.kind not in plans:
+            plans[node.kind] = plan_node(node.kind, fleet, overrides, problems, True)
+    if problems.findings:
+        raise Refused(problems.findings)
+    by_host = {node.name: plans[node.kind] for node in nodes}
+    fuse_files = {kind: fuse_sites(planned, fleet, overrides) for kind, planned in plans.items()}
+    made = {
+        node.name: host_services(node, by_host[node.name], fleet, overrides, fuse_files[node.kind]) for node in nodes
+    }
+    return Plan(
+        environment=fleet.intent.alluxio_environment,
+        name=fleet.name,
+        profile=fleet.intent.alluxio_profile,
+        fleet=fleet_values(fleet, by_host),
+        nodes=made,
+        warnings=[{"path": path, "message": message} for path, message in dict.fromkeys(problems.warnings)],
+        assumptions=[],
+    )
+
+
+__all__ = ["Plan", "Refused", "plan", "replace"]

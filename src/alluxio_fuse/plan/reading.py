@@ -1,0 +1,311 @@
+"""From what playbooks hand over to a Fleet and its nodes: validation, agreement between hosts, dataset shapes."""
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from alluxio_fuse.plan.facts import BlockDevice, Facts
+from alluxio_fuse.plan.fleet import Kind
+from alluxio_fuse.plan.intent import (
+    FLEET_VARIABLES,
+    KNOWN_VARIABLES,
+    NODE_VARIABLES,
+    SECRET,
+    Dataset,
+    FleetIntent,
+    NodeIntent,
+    Sample,
+)
+from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.media import Disk, volume
+from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.refusals import did_you_mean
+from alluxio_fuse.plan.rules.gate import gpu_model
+from alluxio_fuse.plan.units import MIB, round_down
+
+SAMPLE_IMAGE = 114_660
+SAMPLE_SHARD = 128_000_000
+SAMPLE_MARGIN = 1.03
+DEFAULT_WITHIN = 10
+SECRET_WORDS = ("secret", "key", "password", "token", "credential")
+Host = dict[str, Any]
+
+
+def refuse_invalid(model: type[BaseModel], error: ValidationError, problems: Problems, prefix: str = "") -> None:
+    """Turn every error of a model into a finding; mappings and what may be a secret are not echoed."""
+    for details in error.errors():
+        path = _path(details)
+        problems.refuse(prefix + path, shown(path, details["input"]), _reason(details), _remedy(model, details))
+
+
+def shown(path: str, value: object) -> str:
+    """A value as a finding shows it."""
+    if any(word in path.lower() for word in SECRET_WORDS):
+        return "(not shown)"
+    if isinstance(value, dict | list):
+        return f"a {'mapping' if isinstance(value, dict) else 'list'} of {len(value)}"
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if "://" not in text or "@" not in text else "(not shown)"
+
+
+def _path(details: ErrorDetails) -> str:
+    path = ""
+    for part in details["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path
+
+
+def _reason(details: ErrorDetails) -> str:
+    kind = details["type"]
+    if kind == "extra_forbidden":
+        return "unknown key"
+    if kind == "missing":
+        return "it is needed and was not given"
+    return details["msg"][0].lower() + details["msg"][1:]
+
+
+def _remedy(model: type[BaseModel], details: ErrorDetails) -> str:
+    context = details.get("ctx", {})
+    if "remedy" in context:
+        return str(context["remedy"])
+    if details["type"] == "extra_forbidden":
+        return did_you_mean(str(details["loc"][-1]), _fields(model, details["loc"][:-1]))
+    if "expected" in context:
+        return f"one of {context['expected']}"
+    return {
+        "missing": "give it",
+        "string_type": "write a string (in quotes)",
+        "int_type": "write a whole number",
+        "float_type": "write a number",
+        "bool_type": "write true or false",
+        "list_type": "write a list",
+        "model_type": "write a mapping",
+    }.get(details["type"], "write what docs/variables.md describes")
+
+
+def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
+    """The keys known at a location inside a model."""
+    for part in location:
+        if isinstance(part, int):
+            continue
+        found = model.model_fields.get(part)
+        inner = next((known for known in _models(found.annotation if found else None)), None)
+        if inner is None:
+            return set()
+        model = inner
+    return set(model.model_fields)
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for inner in getattr(annotation, "__args__", ()) for found in _models(inner)]
+
+
+def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetIntent | None:
+    """The fleet-wide variables, which must agree on every host, validated once."""
+    names = list(hosts)
+    reference = _fleet_part(hosts[names[0]])
+    for variable in {name for host in hosts.values() for name in host["variables"]} - KNOWN_VARIABLES - {SECRET}:
+        if variable.startswith("alluxio_"):
+            said = next(host["variables"][variable] for host in hosts.values() if variable in host["variables"])
+            problems.refuse(
+                variable, shown(variable, said), "unknown variable", did_you_mean(variable, KNOWN_VARIABLES)
+            )
+    for name in names[1:]:
+        other = _fleet_part(hosts[name])
+        if other == reference:
+            continue
+        for variable in sorted(reference.keys() | other.keys()):
+            if reference.get(variable) != other.get(variable):
+                values = f"{shown(variable, reference.get(variable))} on {names[0]}, {shown(variable, other.get(variable))} on {name}"
+                problems.refuse(variable, values, "it is one for the whole fleet", "say it once, in group_vars/all")
+        break
+    try:
+        return FleetIntent.model_validate(reference)
+    except ValidationError as error:
+        refuse_invalid(FleetIntent, error, problems)
+        return None
+
+
+def _fleet_part(host: Host) -> dict[str, Any]:
+    return {name: value for name, value in host["variables"].items() if name in FLEET_VARIABLES}
+
+
+def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Facts] | None:
+    """The variables and facts of one host."""
+    said = {variable: value for variable, value in host["variables"].items() if variable in NODE_VARIABLES}
+    try:
+        intent = NodeIntent.model_validate(said)
+    except ValidationError as error:
+        refuse_invalid(NodeIntent, error, problems, f"{name}: ")
+        return None
+    try:
+        return intent, Facts.model_validate(host["facts"])
+    except ValidationError as error:
+        refuse_invalid(Facts, error, problems, f"facts of {name}: ")
+        return None
+
+
+def kind_of(groups: list[str], intent: NodeIntent, facts: Facts) -> Kind:
+    """What the values of a node depend on."""
+    gpus: dict[str, int] = {}
+    if intent.alluxio_gpus is None:
+        for found in facts.gpus:
+            gpus[gpu_model(found.model)] = gpus.get(gpu_model(found.model), 0) + 1
+    else:
+        gpus = {gpu_model(said.model): said.count for said in intent.alluxio_gpus}
+    speeds = [interface.speed_mbps for interface in facts.network if interface.speed_mbps]
+    local = [found for found in facts.filesystems if found.type not in ("tmpfs", "ramfs")]
+    tiers = tuple(intent.alluxio_cache_tiers)
+    return Kind(
+        master="masters" in groups,
+        gpu_node="gpu_nodes" in groups,
+        memory=round_down(facts.memory.total, 16 * MIB),
+        memory_limit=facts.memory.limit,
+        cpus=float(facts.cpus),
+        gpus=tuple(sorted(gpus.items())),
+        workload_memory=intent.alluxio_workload_memory,
+        workload_cpus=intent.alluxio_workload_cpus,
+        tiers_said="".join(tier.model_dump_json() for tier in tiers),
+        volumes=tuple(volume(found) for found in local),
+        disks=tuple(_disk(found, facts) for found in facts.block_devices)
+        if any(tier.devices for tier in tiers)
+        else (),
+        nofile=facts.nofile.hard,
+        network_mbps=max(speeds, default=None),
+        sonames=frozenset(facts.fuse.sonames),
+        fuse_device=facts.fuse.device,
+        architecture=facts.architecture,
+        tiers=tiers,
+    )
+
+
+def _disk(found: BlockDevice, facts: Facts) -> Disk:
+    items = facts.owned.get("items", [])
+    ours = {str(item.get("id")) for item in items if isinstance(item, dict)} if isinstance(items, list) else set()
+    names = {found.path, found.by_id}
+    if names & ours:
+        state = "ours"
+    elif found.mounted:
+        state = "it is mounted"
+    elif found.partitions:
+        state = f"it has partitions: {', '.join(found.partitions)}"
+    elif found.holders:
+        state = f"it is in use by {', '.join(found.holders)}"
+    elif found.signature:
+        state = f"it is not empty: it holds {found.signature}"
+    else:
+        state = "free"
+    return Disk(found.path, found.size, state)
+
+
+def address_of(
+    name: str, intent: NodeIntent, facts: Facts, platform: str, alone: bool, problems: Problems
+) -> tuple[str, str]:
+    """(address that others use, address that services bind to) of one node."""
+    if platform == "kubernetes":
+        return name, "0.0.0.0"  # noqa: S104 - a pod has a network of its own
+    said = intent.alluxio_bind_address
+    if said is None:
+        if alone:
+            return "127.0.0.1", "127.0.0.1"
+        own = {each.name: each.addresses for each in facts.network if each.name != "lo" and each.addresses}
+        if len(own) == 1:
+            address = _first_ipv4(next(iter(own.values())))
+            return address, address
+        problems.refuse(
+            f"{name}: alluxio_bind_address",
+            "unset",
+            f"the node has {len(own)} interfaces: {', '.join(own) or 'none'}",
+            "name the address or interface that services listen on",
+        )
+        return name, name
+    interface = next((each for each in facts.network if each.name == said), None)
+    if interface is not None:
+        address = _first_ipv4(interface.addresses)
+        return address, address
+    try:
+        parsed = ipaddress.ip_address(said)
+    except ValueError:
+        names = ", ".join(each.name for each in facts.network)
+        problems.refuse(
+            f"{name}: alluxio_bind_address",
+            said,
+            f"neither an address nor an interface of the node: {names}",
+            "name one of them",
+        )
+        return said, said
+    if parsed.is_loopback and not alone:
+        problems.refuse(
+            f"{name}: alluxio_bind_address",
+            said,
+            "loopback is not reached from the fleet's other nodes",
+            "name the address or interface that the nodes share",
+        )
+    return said, said
+
+
+def _first_ipv4(addresses: list[str]) -> str:
+    plain = [address.partition("/")[0] for address in addresses]
+    return next((address for address in plain if ":" not in address), plain[0] if plain else "")
+
+
+def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> tuple[Shape, ...]:
+    """Files and bytes of every dataset: declared, else counted at the source."""
+    if not intent.alluxio_datasets:
+        return (_sample_shape(intent.alluxio_sample),)
+    shapes = []
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        files, size = _measured(dataset, index, facts, problems)
+        within = dataset.freshness if not dataset.writable else dataset.freshness or DEFAULT_WITHIN
+        shapes.append(
+            Shape(
+                dataset.name,
+                index,
+                files,
+                size,
+                dataset.writable,
+                within,
+                dataset.cache.pin,
+                dataset.cache.share,
+                dataset.through == "cluster",
+            )
+        )
+    return tuple(shapes)
+
+
+def _sample_shape(sample: Sample) -> Shape:
+    size = round((sample.images * SAMPLE_IMAGE + sample.shards * SAMPLE_SHARD) * SAMPLE_MARGIN)
+    return Shape(sample.name, 0, sample.images + sample.shards, size, False, None, False, None, True)
+
+
+def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> tuple[int, int]:
+    where = f"alluxio_datasets[{index}]"
+    files, size = dataset.files, dataset.bytes
+    for host, known in facts.items():
+        source = known.sources.get(dataset.source)
+        if source is None:
+            continue
+        if source.state != "ok":
+            problems.refuse(
+                f"{where}.source",
+                dataset.source,
+                f"{source.state} on {host}: {source.detail or 'nothing there'}",
+                "name a source that exists, is not empty, and can be read by uid 1000",
+            )
+            return 1, 1
+        files, size = files or source.files, size or source.bytes
+    if files and size:
+        return files, size
+    missing = " and ".join(key for key, value in (("files", files), ("bytes", size)) if not value)
+    problems.refuse(
+        f"{where}.{missing.split()[0]}",
+        "unset",
+        f"{dataset.source} was not counted within the limit",
+        f"give {missing} of the dataset",
+    )
+    return files or 1, size or 1

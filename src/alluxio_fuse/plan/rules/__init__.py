@@ -1,0 +1,1 @@
+"""Small named rules: plain arguments in, one Value out, no I/O."""

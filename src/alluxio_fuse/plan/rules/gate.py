@@ -1,0 +1,94 @@
+"""What the GPUs of a node need, and what can deliver it. MB = 10^6 bytes."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from alluxio_fuse.plan.values import rule
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One GPU on one workload: MB/s and samples/s at full utilisation, and the least utilisation that counts."""
+
+    mb_per_s: float
+    samples_per_s: float
+    utilisation: float
+
+
+NEEDS: Final[dict[tuple[str, str], Need]] = {
+    ("V100", "unet3d"): Need(431, 2.94, 0.90),
+    ("A100", "unet3d"): Need(1613, 11.0, 0.90),
+    ("H100", "unet3d"): Need(3177, 21.7, 0.90),
+    ("V100", "resnet50"): Need(133.7, 1166, 0.90),
+    ("A100", "resnet50"): Need(105.4, 919.5, 0.90),
+    ("H100", "resnet50"): Need(204.8, 1785.7, 0.90),
+    ("A100", "cosmoflow"): Need(513, 181.5, 0.70),
+    ("H100", "cosmoflow"): Need(808, 285.7, 0.70),
+}
+STAND_INS: Final = {"H200": "H100", "B200": "H100", "GB200": "H100"}
+MODELS: Final = ("GB200", "V100", "A100", "H100", "H200", "B200")
+ONE_FILE_PER_SAMPLE: Final = 1_000_000
+MOUNT_CEILING: Final = 9982.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGate:
+    """What one node must read; None where it is not known. `gaps`: GPU models and workloads without a figure."""
+
+    status: str
+    mb_per_s: float | None
+    files_per_s: float | None
+    gaps: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
+
+
+def gpu_model(name: str) -> str:
+    """`H100` of `NVIDIA H100 80GB HBM3`; the name itself where the table does not know it."""
+    words = re.split(r"[^A-Za-z0-9]+", name.upper())
+    return next((model for model in MODELS if model in words), name)
+
+
+def node_gate(
+    gpus: tuple[tuple[str, int], ...],
+    workload: str,
+    mean_file: float,
+    declared: tuple[float | None, float | None] | None,
+) -> NodeGate:
+    """The gate of one node with these (model, count) and files of this mean size in bytes."""
+    if declared is not None:
+        return NodeGate("declared", *declared)
+    if not gpus:
+        return NodeGate("none (no GPU)", None, None)
+    if workload == "none":
+        return NodeGate("none (no workload)", None, None)
+    rate = samples = 0.0
+    gaps, stand_ins = [], []
+    for name, count in gpus:
+        model = gpu_model(name)
+        measured = STAND_INS.get(model, model)
+        need = NEEDS.get((measured, workload))
+        if need is None:
+            gaps.append(f"{model} on {workload}")
+            continue
+        if measured != model:
+            stand_ins.append(f"{model} counted as {measured}")
+        rate += need.mb_per_s * need.utilisation * count
+        samples += need.samples_per_s * need.utilisation * count
+    if gaps:
+        return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
+    files = round(samples, 1) if mean_file < ONE_FILE_PER_SAMPLE else None
+    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins))
+
+
+@rule("MLPerf Storage configurations; V100: Fluid's published 8-GPU run")
+def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[dict[str, object], str]:
+    """{status, mb_per_s, files_per_s} of one node."""
+    amount: dict[str, object] = {"status": node.status, "mb_per_s": node.mb_per_s, "files_per_s": node.files_per_s}
+    have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
+    why = {
+        "declared": "declared by alluxio_gate",
+        "derived": f"{have} on {workload}, times the least utilisation that counts",
+        "unknown": f"no public figure for {', '.join(node.gaps)}: declare alluxio_gate, else the verdict is CANNOT TELL",
+    }.get(node.status, f"{have}, workload {workload}: digests, states and the ratio to the local disk decide")
+    return amount, why

@@ -1,0 +1,144 @@
+"""Heaps, direct memory, flags and container limits of the Java services."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from alluxio_fuse.plan.units import GIB, KIB, MIB, format_size, round_up
+from alluxio_fuse.plan.values import Value, rule
+
+Level = Literal["full", "lean", "upstream"]
+Role = Literal["master", "job_master", "worker", "job_worker", "fuse"]
+
+HEAP: Final[dict[Level, dict[Role, int]]] = {
+    "full": {"master": 1024, "job_master": 512, "worker": 1024, "job_worker": 512, "fuse": 1024},
+    "lean": {"master": 320, "job_master": 192, "worker": 224, "job_worker": 192, "fuse": 288},
+    "upstream": {"master": 8192, "job_master": 1024, "worker": 4096, "job_worker": 1024, "fuse": 1024},
+}
+DIRECT: Final[dict[Level, dict[Role, int]]] = {
+    "full": {"master": 128, "job_master": 64, "worker": 256, "job_worker": 128, "fuse": 512},
+    "lean": {"master": 32, "job_master": 32, "worker": 32, "job_worker": 32, "fuse": 128},
+    "upstream": {"master": 1024, "job_master": 256, "worker": 4096, "job_worker": 256, "fuse": 4096},
+}
+NATIVE: Final[dict[Level, dict[Role, int]]] = {
+    "full": {"master": 448, "job_master": 288, "worker": 416, "job_worker": 288, "fuse": 512},
+    "lean": {"master": 288, "job_master": 224, "worker": 288, "job_worker": 224, "fuse": 288},
+    "upstream": {"master": 448, "job_master": 288, "worker": 416, "job_worker": 288, "fuse": 512},
+}
+MASTER_PER_FILE: Final = 4 * KIB
+MASTER_PER_NODE: Final = 2 * MIB
+WORKER_PER_CLIENT: Final = 64 * MIB
+WORKER_PER_BLOCK: Final = KIB
+CLIENT_PER_ENTRY: Final = 4 * KIB
+CLIENT_PER_PAGE: Final = 512
+COMPRESSED_POINTERS: Final = 31 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the services of a plan have to carry: files and blocks of all datasets, nodes, clients of one worker."""
+
+    files: int
+    blocks: int
+    nodes: int
+    clients: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jvm:
+    """The memory of one Java process, bytes; tmpfs pages that it writes are not in it."""
+
+    heap: Value[int]
+    direct: Value[int]
+    native: Value[int]
+
+    @property
+    def total(self) -> int:
+        return self.heap.amount + self.direct.amount + self.native.amount
+
+
+@rule("Alluxio: about 4 KB of master memory per file (PR #13530)")
+def master_heap(level: Level, load: Load) -> tuple[int, str]:
+    """Bytes: a base, 4 KiB for each file, 2 MiB for each node."""
+    if level == "upstream":
+        return HEAP[level]["master"] * MIB, "Alluxio's own default"
+    heap = HEAP[level]["master"] * MIB + load.files * MASTER_PER_FILE + load.nodes * MASTER_PER_NODE
+    return round_up(heap, 32 * MIB), f"{HEAP[level]['master']}Mi + 4Ki for each of {load.files} files + 2Mi per node"
+
+
+@rule("its job table is small: loads are tracked per file in batches")
+def job_heap(level: Level, role: Role) -> tuple[int, str]:
+    """Bytes of a job master's or job worker's heap."""
+    return HEAP[level][role] * MIB, f"{level} base"
+
+
+@rule("about 1 KiB of metadata per block")
+def worker_heap(level: Level, load: Load) -> tuple[int, str]:
+    """Bytes: a base and 1 KiB for each block the worker may hold."""
+    if level == "upstream":
+        return HEAP[level]["worker"] * MIB, "Alluxio's own default"
+    heap = HEAP[level]["worker"] * MIB + load.blocks * WORKER_PER_BLOCK
+    return round_up(heap, 32 * MIB), f"{HEAP[level]['worker']}Mi + 1Ki for each of {load.blocks} blocks"
+
+
+@rule("Alluxio: 64 MB per concurrent client on a worker (PR #13870)")
+def worker_direct(level: Level, load: Load) -> tuple[int, str]:
+    """Bytes of direct memory: network buffers of the clients that read at once."""
+    if level == "upstream":
+        return DIRECT[level]["worker"] * MIB, "Alluxio's own default"
+    direct = DIRECT[level]["worker"] * MIB + load.clients * WORKER_PER_CLIENT
+    return direct, f"{DIRECT[level]['worker']}Mi + 64Mi for each of {load.clients} concurrent clients"
+
+
+@rule("Alluxio: about 4 KB of client heap per cached path; page index measured at about 0.5 KiB a page")
+def fuse_heap(level: Level, entries: int, pages: int) -> tuple[int, str]:
+    """Bytes: a base, 4 KiB for each metadata entry, 0.5 KiB for each page of the client cache."""
+    if level == "upstream":
+        return HEAP[level]["fuse"] * MIB, "Alluxio's own default"
+    heap = HEAP[level]["fuse"] * MIB + entries * CLIENT_PER_ENTRY + pages * CLIENT_PER_PAGE
+    why = f"{HEAP[level]['fuse']}Mi + 4Ki for each of {entries} metadata entries + 512 bytes for each of {pages} pages"
+    return round_up(heap, 32 * MIB), why
+
+
+@rule("buffers of requests in flight")
+def direct_memory(level: Level, role: Role) -> tuple[int, str]:
+    """Bytes of direct memory of a service that serves no blocks."""
+    return DIRECT[level][role] * MIB, "Alluxio's own default" if level == "upstream" else f"{level} base"
+
+
+@rule("JDK 17: metaspace, code cache, thread stacks; RocksDB in the master, request buffers in FUSE")
+def native_memory(level: Level, role: Role, heap: int) -> tuple[int, str]:
+    """Bytes outside heap and direct memory."""
+    return NATIVE[level][role] * MIB + heap // 20, f"{NATIVE[level][role]}Mi + 5 % of the heap for the collector"
+
+
+@rule("a limit below heap + direct + native is how services get killed")
+def container_memory(jvm_heap: int, direct: int, native: int, tmpfs: int) -> tuple[int, str]:
+    """Bytes of the container's limit. tmpfs pages are charged to the container that writes them."""
+    why = f"heap {format_size(jvm_heap)} + direct {format_size(direct)} + native {format_size(native)}"
+    if tmpfs:
+        why += f" + {format_size(tmpfs)} of tmpfs, charged to the container that writes it"
+    return round_up(jvm_heap + direct + native + tmpfs, MIB), why
+
+
+@rule("JDK release notes: removed flags stop a JVM from starting")
+def jvm_flags(heap: int, direct: int, java: int, cpus: int, trust_store: str | None) -> tuple[list[str], str]:
+    """Flags that start this JDK; the collector is always named, since one CPU silently means SerialGC."""
+    collector = "-XX:+UseSerialGC" if cpus < 2 else "-XX:+UseG1GC"
+    flags = [
+        f"-Xms{heap // MIB}m",
+        f"-Xmx{heap // MIB}m",
+        f"-XX:MaxDirectMemorySize={direct // MIB}m",
+        collector,
+        f"-XX:ActiveProcessorCount={cpus}",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-verbose:gc" if java < 11 else "-Xlog:gc:stdout:time,uptime",
+    ]
+    if trust_store:
+        flags += [f"-Djavax.net.ssl.trustStore={trust_store}", "-Djavax.net.ssl.trustStoreType=PKCS12"]
+    return flags, f"JDK {java}, {cpus} CPUs: {collector.removeprefix('-XX:+Use')}, stop when out of memory"
+
+
+@rule("training gets its CPUs first")
+def active_cpus(cpus: float, workload: float) -> tuple[int, str]:
+    """CPUs that each JVM sizes its pools for."""
+    return max(1, int(cpus - workload)), f"{cpus:g} less {workload:g} of training, at least 1"

@@ -1,0 +1,50 @@
+"""What the under store is asked for: requests and bytes, counted before they happen."""
+
+from typing import Final
+
+from alluxio_fuse.plan.rules.caches import blocks
+from alluxio_fuse.plan.units import format_size
+from alluxio_fuse.plan.values import rule
+
+KEYS_PER_LIST: Final = 1000
+
+
+@rule("one GET per block, a block being 64 MiB or a file; one LIST per 1000 names")
+def under_store_cost(files: int, size: int, resident: float) -> tuple[dict[str, dict[str, int]], str]:
+    """{first_epoch, joining_node, full_rewarm}: {gets, lists, bytes} of one dataset, each byte read once by the fleet."""
+    lists = -(-files // KEYS_PER_LIST)
+    whole = {"gets": blocks(files, size), "lists": lists, "bytes": size}
+    missing = 1 - resident
+    joining = {"gets": round(whole["gets"] * missing), "lists": 0, "bytes": round(size * missing)}
+    if missing:
+        why = f"workers hold {resident:.0%}: a joining node fetches the rest itself, {format_size(joining['bytes'])}"
+    else:
+        why = "workers hold the whole set: a joining node asks them, and nothing of the under store"
+    return {"first_epoch": whole, "joining_node": joining, "full_rewarm": dict(whole)}, why
+
+
+@rule("the layers wait one after the other: sync interval + client metadata + kernel")
+def staleness(sync: int, metadata: int, kernel: int, bound: int | None) -> tuple[int | None, str]:
+    """Seconds until a change at the source is seen, at the latest; null: never, the data is declared immutable."""
+    if bound is None:
+        return None, "declared immutable: a change at the source is not looked for"
+    return sync + metadata + kernel, f"{sync}s sync + {metadata}s client metadata + {kernel}s kernel, declared {bound}s"
+
+
+@rule("Alluxio 2.9.4: fs load reads each block once into one worker")
+def warm_strategy(resident: float, client_cached: float) -> tuple[list[str], str]:
+    """Steps of the warm-up."""
+    steps = (["load"] if resident > 0 else []) + (["read-through"] if client_cached > 0 else [])
+    if resident < 1:
+        return steps, f"workers hold {resident:.0%}: loading fills them, the rest stays in the under store"
+    return steps, "load each block into one worker, then read through each mount to fill its client cache"
+
+
+@rule("blocks are placed by hash with one shard: readers of one block ask one worker")
+def copies(workers: int, client_caches: int, resident: float) -> tuple[dict[str, object], str]:
+    """{workers, client_caches}: how often each byte is held."""
+    amount: dict[str, object] = {"workers": round(resident, 3), "client_caches": client_caches}
+    return (
+        amount,
+        f"one copy over {workers} workers, plus one in each of {client_caches} client caches that hold the set",
+    )

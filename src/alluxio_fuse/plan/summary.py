@@ -1,0 +1,150 @@
+"""What the plan says of the fleet as a whole."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.intent import Dataset
+from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.node import NodePlan
+from alluxio_fuse.plan.rules import fuse, understore
+from alluxio_fuse.plan.rules.caches import HIGH
+from alluxio_fuse.plan.units import format_duration, format_size
+from alluxio_fuse.plan.values import Service, Value
+
+DECLARED = "declared"
+
+
+def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
+    """Part of all datasets that the workers of the fleet hold together."""
+    total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
+    capacity = sum(planned.layout.tier_capacity * HIGH for planned in plans.values())
+    return min(1.0, capacity / total) if total else 0.0
+
+
+def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
+    """The values that belong to no single node."""
+    intent = fleet.intent
+    share = worker_share(fleet, plans)
+    mounted = [planned for planned in plans.values() if planned.kind.gpu_node]
+    alike = {id(planned.layout): planned for planned in mounted}.values()
+    client = {
+        shape.name: min((p.layout.client_caches[shape.name].share for p in alike), default=0.0)
+        for shape in fleet.shapes
+    }
+    image = intent.alluxio_image or f"localhost/alluxio-fuse:{intent.alluxio_version}"
+    said = {
+        "alluxio_version": intent.alluxio_version,
+        "platform": intent.alluxio_platform,
+        "java_major": intent.alluxio_java,
+        "image": image,
+        "masters": list(fleet.cluster.masters),
+        "workload": fleet.workload,
+        "port_offset": intent.alluxio_port_offset,
+    }
+    values: Service = {
+        key: Value(amount, key, "as said, or its documented default", f"alluxio_{key.removeprefix('alluxio_')}")
+        for key, amount in said.items()
+    }
+    return values | {
+        "datasets": _datasets(fleet),
+        "residency": _residency(fleet, client, share, alike),
+        "gate": _gate(fleet, mounted),
+        "under_store": _per_dataset(fleet, lambda s: understore.under_store_cost(s.files, s.size, share)),
+        "copies": _per_dataset(
+            fleet,
+            lambda s: understore.copies(
+                fleet.workers, sum(p.layout.client_caches[s.name].share >= 1 for p in mounted), share
+            ),
+        ),
+        "warm_strategy": _per_dataset(fleet, lambda s: understore.warm_strategy(share, client[s.name])),
+        "staleness": _per_dataset(fleet, _staleness),
+    }
+
+
+def _staleness(shape: Shape) -> Value[int | None]:
+    layers = fuse.freshness_layers(shape.within)
+    return understore.staleness(layers.sync, layers.metadata, layers.kernel, layers.bound)
+
+
+def _per_dataset(fleet: Fleet, made: Any) -> Value[dict[str, Any]]:
+    parts = {shape.name: made(shape) for shape in fleet.shapes}
+    first = next(iter(parts.values()))
+    why = first.why if len({part.why for part in parts.values()}) == 1 else "by dataset"
+    return Value({name: part.amount for name, part in parts.items()}, first.rule, why, first.source, None, parts)
+
+
+def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
+    named = {dataset.name: dataset for dataset in fleet.intent.alluxio_datasets}
+    sample = fleet.intent.alluxio_sample
+    amount = []
+    for shape in fleet.shapes:
+        dataset = named.get(shape.name)
+        source = dataset.source if dataset else f"file://{fleet.state_dir}/sample"
+        amount.append(
+            {
+                "name": shape.name,
+                "alluxio_path": f"/{shape.name}",
+                "source": source,
+                "files": shape.files,
+                "bytes": shape.size,
+                "writable": shape.writable,
+                "freshness": "immutable" if shape.within is None else f"within: {format_duration(shape.within)}",
+                "pin": shape.pin,
+                "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
+                "mount_point": f"{fleet.mount_root}/{shape.name}/data",
+                "options": _mount_properties(dataset, shape) if dataset else {},
+                "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
+                "sample": None if dataset else sample.model_dump(),
+            }
+        )
+    why = (
+        "the generated sample: none was named" if not named else "as declared, shapes declared or counted at the source"
+    )
+    return Value(amount, "datasets", why, "alluxio_datasets")
+
+
+def _mount_properties(dataset: Dataset, shape: Shape) -> dict[str, str]:
+    """Properties of the nested mount in Alluxio; keys are joined to them elsewhere."""
+    if not dataset.source.startswith("s3://"):
+        return {}
+    options = {
+        "alluxio.underfs.s3.inherit.acl": "false",
+        "alluxio.underfs.s3.default.mode": "0755" if shape.writable else "0555",
+    }
+    if dataset.s3 and dataset.s3.endpoint:
+        options["alluxio.underfs.s3.endpoint"] = dataset.s3.endpoint
+    if dataset.s3 and dataset.s3.region:
+        options["alluxio.underfs.s3.endpoint.region"] = dataset.s3.region
+    if dataset.s3 and dataset.s3.path_style:
+        options["alluxio.underfs.s3.disable.dns.buckets"] = "true"
+    return options
+
+
+def _residency(fleet: Fleet, client: dict[str, float], share: float, alike: Any) -> Value[dict[str, Any]]:
+    total = sum(shape.size for shape in fleet.shapes)
+    spare = min((p.services["node"]["memory_page_cache"].amount for p in alike), default=0)
+    amount = {
+        shape.name: {
+            "client_cache": round(client[shape.name], 3),
+            "worker": round(share, 3),
+            "page_cache": round(min(1.0, max(0, spare) / total), 3),
+        }
+        for shape in fleet.shapes
+    }
+    return Value(
+        amount, "residency", f"{format_size(total)} of datasets; on the node that holds least", "sizes of the caches"
+    )
+
+
+def _gate(fleet: Fleet, mounted: list[NodePlan]) -> Value[dict[str, Any]]:
+    gates = {id(planned): planned.services["node"]["gate"] for planned in mounted}
+    largest = max(gates.values(), key=lambda value: float(value.amount["mb_per_s"] or 0), default=None)
+    amount: dict[str, Any] = (
+        dict(largest.amount) if largest else {"status": "none (no GPU node)", "mb_per_s": None, "files_per_s": None}
+    )
+    amount["min_disk_ratio"] = fleet.intent.alluxio_gate_min_disk_ratio
+    why = largest.why if largest else "no node mounts anything"
+    return Value(
+        amount, "gate", f"{why}; the largest of all nodes, each node has its own", "MLPerf Storage configurations"
+    )
