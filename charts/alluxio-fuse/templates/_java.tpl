@@ -7,14 +7,7 @@
   (printf "-XX:MaxDirectMemorySize=%s" (include "alluxio.mebibytes" (dict "quantity" .jvm.direct "suffix" "m")))
   (printf "-XX:+Use%sGC" .jvm.collector)
   "-XX:+ExitOnOutOfMemoryError" -}}
-{{- if ge $java 11 -}}
-{{- $options = append $options "-Xlog:gc:file=/opt/alluxio/logs/gc.log:time,uptime:filecount=4,filesize=8m" -}}
-{{- else -}}
-{{- $options = concat $options (list "-Xloggc:/opt/alluxio/logs/gc.log" "-XX:+UseGCLogFileRotation" "-XX:NumberOfGCLogFiles=4" "-XX:GCLogFileSize=8m") -}}
-{{- end -}}
-{{- if and .root.Values.trust.configMap -}}
-{{- $options = concat $options (list "-Djavax.net.ssl.trustStore=/opt/alluxio/conf/cacerts" "-Djavax.net.ssl.trustStorePassword=changeit") -}}
-{{- end -}}
+{{- $options = append $options (ternary "-Xlog:gc:stdout:time,uptime" "-verbose:gc" (ge $java 11)) -}}
 {{ join " " (concat $options .jvm.extra) }}
 {{- end }}
 
@@ -41,7 +34,7 @@
 {{- if regexMatch "^-Xm[sx]|MaxDirectMemorySize|^-XX:[+]Use[A-Za-z0-9]+GC$" . }}
 {{ $.path }}.jvm.extra holds {{ . }}: write it as {{ $.path }}.jvm.heap, direct or collector, which are checked against the limit
 {{- else if and (ge $java 9) (regexMatch "PrintGC(Date|Time)Stamps|PrintGCDetails|UseCGroupMemoryLimitForHeap|UseGCLogFileRotation|^-Xloggc" .) }}
-{{ $.path }}.jvm.extra holds {{ . }}, with which Java {{ $java }} does not start: remove it (garbage collection is logged to /opt/alluxio/logs/gc.log already)
+{{ $.path }}.jvm.extra holds {{ . }}, with which Java {{ $java }} does not start: remove it (garbage collection is logged already)
 {{- else if regexMatch "^-D(s3a|fs[.]oss|alluxio)[.]" . }}
 {{ $.path }}.jvm.extra holds the property {{ regexFind "[^-D][^=]*" . }}: write it under properties, or as a Secret if it is one
 {{- end -}}

@@ -19,6 +19,7 @@ startup-taint: [startup-taint]
 {{- range .components -}}
 {{- if ne . "startup-taint" -}}
 {{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" . "dataset" $.dataset)) -}}
+{{- if $.dataset -}}{{- $all = print $all (include "alluxio.datasetUri" $) -}}{{- end -}}
 {{- end -}}
 {{- range get $scripts . -}}
 {{- $all = print $all ($.root.Files.Get (printf "files/%s.sh" .)) -}}
@@ -155,7 +156,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 {{- end }}
 
-{{- /* Start of a service's container. Takes {root, component, verb (list), variable, jvm, resources, key}. Mounts and env are open lists. */ -}}
+{{- /* Start of a service's container. Takes {root, component, verb, jvm, resources, flags, env, underStore}; mounts may follow. */ -}}
 {{- define "alluxio.serviceContainer" -}}
 - name: {{ .component }}
   {{- include "alluxio.containerImage" .root | nindent 2 }}
@@ -179,6 +180,9 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
         {{- with .flags }}
         {{ . }}
         {{- end }}
+    {{- with .env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
     {{- if and .underStore .root.Values.awsProfile.secret }}
     - {name: AWS_CREDENTIAL_PROFILES_FILE, value: /aws/credentials}
     {{- end }}

@@ -89,6 +89,7 @@ alluxio.worker.data.server.domain.socket.as.uuid: "true"
 {{- $fuse := include "alluxio.datasetFuse" . | fromYaml -}}
 alluxio.fuse.jnifuse.libfuse.version: {{ $fuse.libfuse | quote }}
 alluxio.fuse.web.enabled: "true"
+alluxio.security.login.username: alluxio
 alluxio.user.client.cache.enabled: {{ $fuse.clientCache.enabled | quote }}
 {{- if $fuse.clientCache.enabled }}
 alluxio.user.client.cache.dirs: /client-cache/{{ .dataset.name }}

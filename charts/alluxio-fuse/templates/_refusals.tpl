@@ -8,8 +8,8 @@
 {{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
 image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
 {{- end }}
-{{- if and (not $values.priorityClass.create) (hasPrefix "system-" $values.priorityClass.name | not) (eq $values.priorityClass.name "") (ne (int $values.priorityClass.value) 1000000) }}
-priorityClass.value is set, but no class is made: write priorityClass.create true
+{{- if and (eq $values.image.kind "official") $values.trust.configMap }}
+trust.configMap: the official image cannot be given CAs: build them into an image of yours, or write image.kind project
 {{- end }}
 {{- if and (hasPrefix "system-" $values.priorityClass.name) $values.priorityClass.create }}
 priorityClass.name {{ $values.priorityClass.name }} belongs to Kubernetes: write priorityClass.create false to use it

@@ -31,7 +31,7 @@ spec:
         - {name: sockets, mountPath: /sockets}
     {{- end }}
   containers:
-    {{- include "alluxio.serviceContainer" (dict "root" . "component" "worker" "verb" (list "worker-only") "jvm" $values.jvm "resources" $values.resources "flags" $flags "underStore" true) | nindent 4 }}
+    {{- include "alluxio.serviceContainer" (dict "root" . "component" "worker" "verb" (list "worker-only" "--no-format") "jvm" $values.jvm "resources" $values.resources "flags" $flags "underStore" true) | nindent 4 }}
         {{- include "alluxio.tierMounts" . | trim | nindent 8 }}
         {{- if .Values.shortCircuit.enabled }}
         - {name: sockets, mountPath: /sockets}

@@ -1,0 +1,1 @@
+"""The Helm chart's generated files, and its values from a plan."""

@@ -1,0 +1,13 @@
+"""Writes the chart's generated files, README.md and values.schema.json.
+
+usage: python -m alluxio_fuse.chart [CHART]
+"""
+
+import sys
+from pathlib import Path
+
+from alluxio_fuse.chart.generated import CHART, generated
+
+chart = Path(sys.argv[1]) if len(sys.argv) > 1 else CHART
+for name, text in generated(chart).items():
+    (chart / name).write_text(text)

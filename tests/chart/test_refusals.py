@@ -1,0 +1,146 @@
+"""Values that cannot work are refused at render, with what to write instead."""
+
+from typing import Any
+
+import pytest
+from helm import Helm, Refused
+
+IMAGENET = {"name": "imagenet", "source": "s3://bucket/imagenet"}
+SSD = {"medium": "ssd", "quota": "10Gi", "hostPath": {"path": "/mnt/nvme0/tier"}}
+
+
+def worker(**values: Any) -> dict[str, Any]:
+    return {"worker": values}
+
+
+def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"datasets": [{**IMAGENET, **entry} for entry in entries]}
+
+
+MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
+    "heap over the limit": (
+        worker(jvm={"heap": "4Gi"}),
+        "worker.resources.limits.memory is 4Gi, but heap 4Gi + direct 1Gi + overhead 512Mi + tiers[0].quota 1Gi = 6656Mi: "
+        "write at least 6656Mi there",
+    ),
+    "memory tier over the limit": (
+        worker(tiers=[{"medium": "memory", "quota": "8Gi", "emptyDir": {}}]),
+        "tiers[0].quota 8Gi = 10752Mi",
+    ),
+    "client cache over the limit": (
+        {"fuse": {"clientCache": {"size": "64Gi"}}},
+        "fuse.resources.limits.memory is 3584Mi, but heap 1Gi + direct 512Mi + overhead 512Mi + clientCache.size 64Gi",
+    ),
+    "client cache of one dataset over the limit": (
+        datasets({"fuse": {"clientCache": {"size": "64Gi"}}}),
+        "datasets[0].fuse.resources.limits.memory is 3584Mi",
+    ),
+    "heap as a flag": (
+        {"master": {"jvm": {"extra": ["-Xmx8g"]}}},
+        "master.jvm.extra holds -Xmx8g: write it as master.jvm.heap, direct or collector",
+    ),
+    "flag that ends a modern JVM": (
+        {"fuse": {"jvm": {"extra": ["-XX:+PrintGCDateStamps"]}}},
+        "fuse.jvm.extra holds -XX:+PrintGCDateStamps, with which Java 17 does not start: remove it",
+    ),
+    "collector that is gone": (worker(jvm={"collector": "ConcMarkSweep"}), "gone since Java 14"),
+    "collector that is not there yet": (
+        {"image": {"java": 11}, **worker(jvm={"collector": "Z"})},
+        "worker.jvm.collector Z needs Java 15, and image.java is 11: write G1",
+    ),
+    "property as a flag": (
+        {"fuse": {"jvm": {"extra": ["-Ds3a.secretKey=x"]}}},
+        "holds the property s3a.secretKey: write it under properties, or as a Secret",
+    ),
+    "key as a property": ({"properties": {"s3a.secretKey": "x"}}, "properties holds s3a.secretKey: write datasets[].credentials"),
+    "key as an option of a dataset": (
+        datasets({"options": {"fs.oss.accessKeySecret": "x"}}),
+        "datasets[0].options holds fs.oss.accessKeySecret: write datasets[].credentials",
+    ),
+    "derived property": (
+        worker(properties={"alluxio.worker.tieredstore.levels": "2"}),
+        "worker.properties holds alluxio.worker.tieredstore.levels: write worker.tiers",
+    ),
+    "watermarks upside down": (worker(tiers=[{**SSD, "high": 0.5, "low": 0.8}]), "low 0.8 is not below high 0.5"),
+    "two pairs of watermarks": (
+        worker(tiers=[{**SSD, "high": 0.9}, {**SSD, "hostPath": {"path": "/mnt/nvme1/tier"}}]),
+        "worker.tiers[1]: tiers of medium ssd have other watermarks (high 0.9, low 0.7)",
+    ),
+    "two tiers in one folder": (worker(tiers=[SSD, SSD]), "hostPath /mnt/nvme0/tier is worker.tiers[0]'s, too"),
+    "tier beside its device": (
+        worker(tiers=[{**SSD, "hostPath": {"path": "/mnt/nvme01/tier", "mountPoint": "/mnt/nvme0"}}]),
+        "hostPath.path /mnt/nvme01/tier is not below hostPath.mountPoint /mnt/nvme0",
+    ),
+    "claim of memory": (
+        worker(kind="StatefulSet", tiers=[{"medium": "memory", "quota": "1Gi", "claim": {}}]),
+        "a claim is not memory: write medium ssd or hdd, or emptyDir {}",
+    ),
+    "one name twice": (datasets({}, {}), "the name is taken by datasets[0]"),
+    "data in two places": (datasets({"volume": {"claim": "c"}}), "write one of them"),
+    "no data": ({"datasets": [{"name": "imagenet"}]}, "it has no data: write source (s3://bucket/prefix) or volume"),
+    "store of another kind": (datasets({"oss": {"endpoint": "e"}}), "oss holds for oss:// sources only"),
+    "writable and ro": (datasets({"writable": True, "fuse": {"mountOptions": ["ro"]}}), "writable, but mountOptions holds ro"),
+    "fresh and never looked at again": (
+        datasets({"freshness": "within: 10m", "fuse": {"mountOptions": ["kernel_cache"]}}),
+        'breaks freshness "within: 10m": write auto_cache',
+    ),
+    "option of another libfuse": (
+        datasets({"fuse": {"mountOptions": ["big_writes"]}}),
+        "holds big_writes, which libfuse 3 does not know: remove it, or write datasets[0].fuse.libfuse 2",
+    ),
+    "names too long": (
+        {"fullnameOverride": "a" * 40, **datasets({"name": "b" * 30})},
+        "names of its objects would be longer than 63 characters",
+    ),
+    "test of no dataset": ({"tests": {"dataset": "coco"}, **datasets({})}, "tests.dataset coco is not a dataset: write one of imagenet"),
+    "taint without mounts": (
+        {"fuse": {"enabled": False, "startupTaint": {"enabled": True}}},
+        "fuse.startupTaint waits for mounts, but fuse.enabled is false",
+    ),
+    "short circuit off": ({"shortCircuit": {"path": "/run/x"}}, "write shortCircuit.enabled true, or remove the path"),
+    "class of Kubernetes' own": (
+        {"priorityClass": {"name": "system-node-critical"}},
+        "belongs to Kubernetes: write priorityClass.create false to use it",
+    ),
+    "official image of a new Java": ({"image": {"kind": "official"}}, "alluxio/alluxio carries 8 or 11"),
+    "keys for the official image": (
+        {"image": {"kind": "official", "java": 11}, **datasets({"credentials": {"secret": "s", "accessKey": "a", "secretKey": "b"}})},
+        "write awsProfile, or image.kind project",
+    ),
+}
+
+MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
+    "top": ({"wroker": {}}, "wroker"),
+    "nested": ({"fuse": {"clientCache": {"sise": "1Gi"}}}, "sise"),
+    "in a list": (worker(tiers=[{**SSD, "path": "/x"}]), "path"),
+    "two places for a tier": (worker(tiers=[{**SSD, "emptyDir": {}}]), "oneOf"),
+    "dataset": (datasets({"secret": "x"}), "secret"),
+    "size": (worker(pageCache="1.5Gi"), "pattern"),
+    "two masters": ({"master": {"replicas": 2}}, "replicas"),
+    "privileged is no value": ({"fuse": {"privileged": False}}, "privileged"),
+    "password": ({"awsProfile": {"secretKey": "x"}}, "secretKey"),
+    "mode": (datasets({"readers": {"uid": 0, "gid": 0, "mode": "755"}}), "pattern"),
+    "path that climbs": ({"fuse": {"mountRoot": "/mnt/"}}, "pattern"),
+}
+
+
+@pytest.mark.parametrize("name", MEANINGLESS)
+def test_contradiction_is_refused(helm: Helm, name: str) -> None:
+    values, message = MEANINGLESS[name]
+    with pytest.raises(Refused) as said:
+        helm.text(values=values)
+    assert message in str(said.value)
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_unknown_value_is_refused(helm: Helm, name: str) -> None:
+    values, word = MISSPELT[name]
+    with pytest.raises(Refused, match=word):
+        helm.text(values=values)
+
+
+def test_all_contradictions_are_told_at_once(helm: Helm) -> None:
+    with pytest.raises(Refused) as said:
+        helm.text(values={**worker(jvm={"heap": "4Gi"}), **datasets({}, {})})
+    assert "worker.resources.limits.memory" in str(said.value)
+    assert "the name is taken" in str(said.value)

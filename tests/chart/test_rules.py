@@ -1,0 +1,118 @@
+"""What holds for every object of every case."""
+
+import json
+from typing import Any
+
+import pytest
+from helm import CASES, Helm, Object, case, containers, pod_template
+
+SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"}
+WITH_FUSE = ("object-store", "nvme-nodes", "shared-filesystem", "autoscaling", "official-image")
+
+
+@pytest.fixture(params=CASES)
+def objects(helm: Helm, request: pytest.FixtureRequest) -> list[Object]:
+    return list(helm.objects(case(request.param)).values())
+
+
+def templates(objects: list[Object]) -> list[Object]:
+    return [template for one in objects if (template := pod_template(one))]
+
+
+def host_paths(objects: list[Object]) -> set[str]:
+    volumes = [volume for template in templates(objects) for volume in template["spec"].get("volumes", [])]
+    return {volume["hostPath"]["path"] for volume in volumes if "hostPath" in volume}
+
+
+def test_selectors_hold_name_instance_and_component(objects: list[Object]) -> None:
+    for one in objects:
+        if one["kind"] in ("StatefulSet", "DaemonSet", "Deployment", "PodDisruptionBudget"):
+            assert one["spec"]["selector"]["matchLabels"].keys() == SELECTOR
+        if one["kind"] == "Service":
+            assert one["spec"]["selector"].keys() == SELECTOR
+
+
+def test_secrets_are_files_of_the_containers_that_need_them(objects: list[Object]) -> None:
+    for template in templates(objects):
+        assert "secretKeyRef" not in json.dumps(template)
+        assert "envFrom" not in json.dumps(template)
+        secret = {volume["name"] for volume in template["spec"].get("volumes", []) if "secret" in volume}
+        readers = {one["name"] for one in containers(template) for mount in one["volumeMounts"] if mount["name"] in secret}
+        assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify"}
+
+
+def test_no_pod_has_a_token(objects: list[Object]) -> None:
+    for template in templates(objects):
+        assert template["spec"]["automountServiceAccountToken"] is False
+
+
+def test_only_fuse_is_privileged_and_every_root_filesystem_is_read_only(objects: list[Object]) -> None:
+    for template in templates(objects):
+        for one in containers(template):
+            context = one["securityContext"]
+            assert context["readOnlyRootFilesystem"] is True
+            assert context.get("privileged", False) == (one["name"] == "fuse")
+            if not context.get("privileged"):
+                assert context["allowPrivilegeEscalation"] is False
+                assert context["capabilities"]["drop"] == ["ALL"]
+
+
+def test_every_container_has_a_memory_limit(objects: list[Object]) -> None:
+    for template in templates(objects):
+        for one in containers(template):
+            assert one["resources"]["limits"]["memory"], one["name"]
+
+
+def test_probes_that_run_a_program_have_a_limit_of_time(objects: list[Object]) -> None:
+    for template in templates(objects):
+        for one in containers(template):
+            if one["name"] == "fuse":
+                for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                    assert one[probe]["timeoutSeconds"] <= 15
+
+
+def test_network_policies_cover_every_pod(objects: list[Object]) -> None:
+    covered = {
+        component
+        for one in objects
+        if one["kind"] == "NetworkPolicy"
+        for component in one["spec"]["podSelector"]["matchExpressions"][0]["values"]
+    }
+    running = {one["metadata"]["labels"]["app.kubernetes.io/component"] for one in templates(objects)}
+    assert running - {"test"} <= covered
+
+
+@pytest.mark.parametrize("name", WITH_FUSE)
+@pytest.mark.parametrize("other", [{"release": "second"}, {"namespace": "other"}])
+def test_two_releases_share_nothing(helm: Helm, name: str, other: dict[str, Any]) -> None:
+    first, second = helm.objects(case(name)), helm.objects(case(name), **other)
+    names = [{(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in some.values()} for some in (first, second)]
+    assert not names[0] & names[1]
+
+
+@pytest.mark.parametrize("name", ["object-store", "autoscaling"])
+@pytest.mark.parametrize("other", [{"release": "second"}, {"namespace": "other"}])
+def test_two_releases_have_their_own_folders_on_a_node(helm: Helm, name: str, other: dict[str, Any]) -> None:
+    first, second = (host_paths(list(helm.objects(case(name), **how).values())) for how in ({}, other))
+    assert first
+    assert not first & second
+
+
+def test_folders_of_two_releases_that_meet_are_told_apart_by_owner(helm: Helm) -> None:
+    owners = set()
+    for namespace in ("data", "other"):
+        daemon = helm.objects(case("nvme-nodes"), namespace=namespace)["DaemonSet", "cache-alluxio-fuse-fuse-imagenet"]
+        prepare = next(one for one in containers(daemon["spec"]["template"]) if one["name"] == "prepare")
+        owners.add(prepare["args"][4])
+    assert owners == {"data-cache-alluxio-fuse/imagenet", "other-cache-alluxio-fuse/imagenet"}
+
+
+def test_tiers_of_one_medium_do_not_meet(helm: Helm) -> None:
+    site = helm.objects(case("nvme-nodes"))["ConfigMap", "cache-alluxio-fuse"]["data"]["worker.properties"]
+    lines = dict(line.split("=", 1) for line in site.splitlines())
+    prefix = "alluxio.worker.tieredstore."
+    assert lines[f"{prefix}levels"] == "2"
+    assert lines[f"{prefix}level0.dirs.path"] == "/tiers/memory-2/blocks"
+    assert lines[f"{prefix}level1.dirs.path"] == "/tiers/ssd-0/blocks,/tiers/ssd-1/blocks"
+    assert lines[f"{prefix}level1.dirs.mediumtype"] == "SSD,SSD"
+    assert lines[f"{prefix}level1.dirs.quota"] == "819200MB,819200MB"
