@@ -1,0 +1,88 @@
+"""Loads a path into Alluxio's workers and shows how far it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+display = Display()
+
+SPEC = {
+    "cli": {"type": "list", "elements": "str", "required": True},
+    "path": {"type": "str", "required": True},
+    "bytes": {"type": "int", "required": True},
+    "files": {"type": "int", "required": True},
+    "poll_s": {"type": "int", "default": 3},
+    "timeout_s": {"type": "int", "default": 300},
+}
+
+
+class ActionModule(ActionBase):
+    """Submits the load and asks for its progress until it ends."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Returns {changed, load: {files, bytes, seconds}}."""
+        super().run(tmp, task_vars)
+        checked = ArgumentSpecValidator(SPEC).validate(self._task.args)
+        if checked.error_messages:
+            raise AnsibleActionFail("; ".join(checked.error_messages))
+        args = checked.validated_parameters
+        if self._task.check_mode:
+            return {"changed": True, "load": {}}
+        started = time.monotonic()
+        # a load walks only what has been listed: without this it ends at once, having loaded nothing
+        self._call(args, ["loadMetadata", "-R", args["path"]], task_vars)
+        self._call(args, ["load", args["path"], "--submit"], task_vars)
+        progress = self._wait(args, task_vars)
+        loaded = {"files": progress["mProcessedFileCount"], "bytes": progress.get("mLoadedByteCount", 0)}
+        return {"changed": loaded["bytes"] > 0, "load": {**loaded, "seconds": time.monotonic() - started}}
+
+    def _wait(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        host = (task_vars or {}).get("inventory_hostname", "")
+        last, moved = None, time.monotonic()
+        while True:
+            text = self._call(args, ["load", args["path"], "--progress", "--format", "JSON"], task_vars)
+            progress = parse(text)
+            now = (progress["mProcessedFileCount"], progress.get("mLoadedByteCount", 0))
+            display.display(
+                f"  {host}: into workers: {now[0]} of {args['files']} files, "
+                f"{now[1] / 1e6:.0f} of {args['bytes'] / 1e6:.0f} MB"
+            )
+            if progress["mJobState"] == "SUCCEEDED" and not progress["mFailedFileCount"]:
+                return progress
+            if progress["mJobState"] in ("SUCCEEDED", "FAILED", "STOPPED"):
+                reason = progress.get("mFailureReason", {}).get(
+                    "message", f"{progress['mFailedFileCount']} files failed"
+                )
+                raise AnsibleActionFail(f"load of {args['path']}: {progress['mJobState'].lower()}: {reason}")
+            if now != last:
+                last, moved = now, time.monotonic()
+            if time.monotonic() - moved > args["timeout_s"]:
+                raise AnsibleActionFail(f"load of {args['path']}: no progress for {args['timeout_s']} s")
+            time.sleep(args["poll_s"])
+
+    def _call(self, args: dict[str, Any], verb: list[str], task_vars: dict[str, Any] | None) -> str:
+        answer = self._execute_module(
+            module_name="ansible.builtin.command",
+            module_args={"argv": [*args["cli"], "fs", *verb]},
+            task_vars=task_vars,
+        )
+        if answer.get("failed") or answer.get("rc"):
+            said = answer.get("stderr") or answer.get("stdout") or answer.get("msg", "")
+            raise AnsibleActionFail(f"alluxio fs {' '.join(verb)}: {said}")
+        return str(answer["stdout"])
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Progress as Alluxio prints it: a sentence, then one line of JSON."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            progress: dict[str, Any] = json.loads(line)
+            return progress
+    raise AnsibleActionFail(f"alluxio fs load --progress said: {text}")

@@ -1,0 +1,71 @@
+"""Doors from playbooks to `alluxio_fuse.check` and `alluxio_fuse.report`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from alluxio_fuse.check import junit, passes, table, verdict, warming
+from alluxio_fuse.report import html
+
+DOCUMENTATION = """
+name: check
+short_description: passes, verdict, table and report of the read check
+description:
+  - C(warm_steps) and C(warm_summary) say what is left to fill and how far it is filled.
+  - C(check_rounds) lists the passes of a check, C(check_verdict) judges them.
+  - C(check_table), C(check_junit) and C(check_report) show the judged result as text, JUnit XML and a page.
+"""
+
+
+def _plain(value: Any) -> Any:
+    """Ansible hands filters lazy containers; the package gets plain ones."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def warm_steps(header: Any, dataset: Any, kept: Any, levels: Any, workers: bool, disruptive: bool) -> dict[str, Any]:
+    """What is left to do to fill the caches with a dataset."""
+    settings = {"workers": workers, "disruptive": disruptive}
+    return warming.steps(_plain(header), _plain(dataset), _plain(kept), _plain(levels), settings)
+
+
+def warm_summary(header: Any, dataset: Any, levels: Any) -> str:
+    """A line that says what is resident where."""
+    return warming.summary(_plain(header), _plain(dataset), _plain(levels))
+
+
+def check_rounds(header: Any, dataset: Any, settings: Any) -> list[dict[str, Any]]:
+    """The passes of a check."""
+    data, how = _plain(dataset), passes.Settings.model_validate(_plain(settings))
+    return passes.rounds(_plain(header), data["mount_point"], data.get("disk"), data["client_cache_bytes"], how)
+
+
+def check_verdict(measured: Any, gate: Any, settings: Any, made: str, about: Any) -> dict[str, Any]:
+    """The judged result, as in check.json."""
+    judged = verdict.check(_plain(measured), _plain(gate), _plain(settings), str(made), _plain(about))
+    return judged.model_dump(mode="json")
+
+
+def check_table(result: Any) -> str:
+    """The result as a table."""
+    return table.render(verdict.Check.model_validate(_plain(result)))
+
+
+def check_junit(result: Any) -> str:
+    """The result as JUnit XML."""
+    return junit.render(verdict.Check.model_validate(_plain(result)))
+
+
+def check_report(result: Any) -> str:
+    """The result as a self-contained page."""
+    return html.render(verdict.Check.model_validate(_plain(result)))
+
+
+class FilterModule:
+    """Filters of warm, check and report."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names of the filters and what they call."""
+        doors = (warm_steps, warm_summary, check_rounds, check_verdict, check_table, check_junit, check_report)
+        return {door.__name__: door for door in doors}

@@ -1,0 +1,167 @@
+"""What one pass has proven: whether its bytes came from where they should, by counters and page cache residency."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+LEVELS = ("under_store", "worker", "client_cache", "page_cache")
+
+
+class Mount(BaseModel):
+    """The mount that holds the folder that was read."""
+
+    point: str
+    type: str
+    source: str
+
+
+class Verified(BaseModel):
+    """The untimed comparison after a pass."""
+
+    compared: int
+    digested: int
+    wrong: int
+    problems: list[dict[str, str]]
+
+
+class Result(BaseModel):
+    """Figures and evidence of one pass, as read_pass returns them (bytes, seconds, milliseconds, MB = 10^6)."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    path: str
+    state: str
+    kind: str
+    root: str
+    at: str
+    readers: int
+    expected_files: int
+    expected_bytes: int
+    files: int
+    bytes: int
+    seconds: float
+    files_per_s: float
+    mb_per_s: float
+    p50_ms: float
+    p99_ms: float
+    first_byte_ms: float
+    latency_ms: list[tuple[float, int]]
+    cpu_s_per_gb: float | None
+    load: float
+    storage_bytes: int
+    resident_before: float | None
+    repeats_mb_per_s: list[float] = []
+    counters: dict[str, Any]
+    mount: Mount
+    wrong: int
+    problems: list[dict[str, str]]
+    verified: Verified | None = None
+
+    def counted(self, name: str) -> float | None:
+        """A counter's growth as a share of the bytes that were read; None if it could not be read."""
+        value = self.counters.get(name)
+        return None if value is None else float(value) / self.expected_bytes if self.expected_bytes else 0.0
+
+
+def mistakes(result: Result) -> list[str]:
+    """Every way in which the bytes of a pass were not those of the manifest."""
+    found = [f"{p['path']}: {p['what']}" for p in result.problems]
+    if result.verified:
+        found += [f"{p['path']}: {p['what']}" for p in result.verified.problems]
+    if not found and (result.files, result.bytes) != (result.expected_files, result.expected_bytes):
+        found.append(
+            f"{result.files} of {result.expected_files} files and "
+            f"{result.bytes} of {result.expected_bytes} bytes were read"
+        )
+    return found
+
+
+def doubt(result: Result) -> str | None:
+    """Why the pass does not prove the state it is named for; None if it does."""
+    return _doubt_of_disk(result) if result.path == "disk" else _doubt_of_mount(result)
+
+
+def _doubt_of_disk(result: Result) -> str | None:
+    if result.state == "page-cache":
+        return _not_resident(result)
+    if result.storage_bytes < 0.9 * result.expected_bytes:
+        return f"only {result.storage_bytes / 1e6:.0f} MB came from the device"
+    return _resident(result)
+
+
+def _doubt_of_mount(result: Result) -> str | None:
+    if not result.mount.type.startswith("fuse"):
+        return f"{result.root} is on {result.mount.type} ({result.mount.point}), not on a FUSE mount"
+    if result.mount.point.rstrip("/") != result.root.rstrip("/"):
+        return f"nothing is mounted at {result.root}"
+    if any(isinstance(value, (int, float)) and value < 0 for value in result.counters.values()):
+        return "a process of Alluxio was started again during the pass"
+    return {"cold": _cold, "worker": _worker, "client-cache": _client_cache, "page-cache": _page_cache}[result.state](
+        result
+    )
+
+
+def _cold(result: Result) -> str | None:
+    return _resident(result) or _least(result, "under_store", 0.95, "from the under store")
+
+
+def _worker(result: Result) -> str | None:
+    served = "client_external" if (result.counted("client_external") or 0) > 0 else "worker"
+    return (
+        _resident(result)
+        or _least(result, served, 0.95, "from workers")
+        or _most(result, "under_store", 0.02, "from the under store")
+    )
+
+
+def _client_cache(result: Result) -> str | None:
+    return (
+        _resident(result)
+        or _least(result, "client_cache", 0.98, "from the client cache")
+        or _most(result, "client_external", 0.02, "from workers or the under store")
+    )
+
+
+def _page_cache(result: Result) -> str | None:
+    return _not_resident(result) or _most(result, "client_cache", 0.01, "from the client cache")
+
+
+def _resident(result: Result) -> str | None:
+    if result.resident_before is None:
+        return "the page cache could not be looked at"
+    return f"{result.resident_before:.0%} was in the page cache before" if result.resident_before > 0.01 else None
+
+
+def _not_resident(result: Result) -> str | None:
+    if result.resident_before is None:
+        return "the page cache could not be looked at"
+    return f"only {result.resident_before:.0%} was in the page cache" if result.resident_before < 0.99 else None
+
+
+def _least(result: Result, counter: str, share: float, where: str) -> str | None:
+    counted = result.counted(counter)
+    if counted is None:
+        return _unread(result, counter)
+    return f"only {counted:.0%} came {where}" if counted < share else None
+
+
+def _most(result: Result, counter: str, share: float, where: str) -> str | None:
+    counted = result.counted(counter)
+    if counted is None:
+        return _unread(result, counter)
+    return f"{counted:.0%} came {where}" if counted > share else None
+
+
+def _unread(result: Result, counter: str) -> str:
+    reasons = "; ".join(result.counters.get("unreachable", []))
+    return f"the counter {counter} could not be read" + (f" ({reasons})" if reasons else "")
+
+
+def origins(result: Result) -> dict[str, float]:
+    """Share of the bytes that each level has served, the deepest first."""
+    under_store = min(1.0, result.counted("under_store") or 0.0)
+    worker = min(1.0 - under_store, max(0.0, (result.counted("client_external") or 0.0) - under_store))
+    client_cache = min(1.0 - under_store - worker, result.counted("client_cache") or 0.0)
+    rest = max(0.0, 1.0 - under_store - worker - client_cache)
+    return dict(zip(LEVELS, (under_store, worker, client_cache, rest), strict=True))

@@ -1,0 +1,99 @@
+"""What the mount has to reach, and whether it did."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from alluxio_fuse.check.evidence import Result, doubt
+from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.statistics import Spread, spread
+
+Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
+STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
+
+
+class Gate(BaseModel):
+    """The plan's gate of one node; `planned` is what it would have been where a user has changed it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = "none (no GPU)"
+    mb_per_s: float | None = None
+    files_per_s: float | None = None
+    min_disk_ratio: float = 1.0
+    planned: dict[str, float] | None = None
+
+    def said(self) -> str:
+        """The gate in words, a changed one as such."""
+        wanted = [f"{self.mb_per_s:.0f} MB/s"] if self.mb_per_s else []
+        wanted += [f"{self.files_per_s:.0f} files/s"] if self.files_per_s else []
+        text = f"{self.name}: {' and '.join(wanted)}" if wanted else self.name
+        if self.planned:
+            text += f" (EDITED, the plan has {', '.join(f'{key} {value:.0f}' for key, value in self.planned.items())})"
+        return text
+
+
+class Finding(BaseModel):
+    """One comparison and its reason."""
+
+    outcome: Outcome
+    reason: str
+
+
+def disk_ratio(results: Sequence[Result]) -> Spread | None:
+    """Small files/s of the client cache over those of the local disk, paired round by round, so that drift cancels."""
+    mount = [r for r in results if (r.path, r.state, r.kind) == ("mount", "client-cache", "small")]
+    disk = [r for r in results if (r.path, r.state, r.kind) == ("disk", "disk", "small")]
+    pairs = [(m, d) for m, d in zip(mount, disk, strict=False) if doubt(m) is None and doubt(d) is None]
+    return spread([m.files_per_s / d.files_per_s for m, d in pairs]) if pairs else None
+
+
+def against_disk(ratio: Spread | None, least: float) -> Finding:
+    """The gate of a node without GPUs."""
+    what = "client-cache small files against the local disk"
+    if ratio is None:
+        return Finding(outcome="CANNOT TELL", reason=f"{what}: not both were measured")
+    return _compare(what, ratio, least, "x")
+
+
+def against_gate(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> list[Finding]:
+    """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set."""
+    findings = []
+    if gate.files_per_s:
+        findings.append(_mixed(rows, "small", "files_per_s", gate.files_per_s, residency))
+    if gate.mb_per_s:
+        kind = "large" if any(row.kind == "large" for row in rows) else "small"
+        findings.append(_mixed(rows, kind, "mb_per_s", gate.mb_per_s, residency))
+    return findings
+
+
+def _mixed(rows: Sequence[Row], kind: str, figure: str, least: float, residency: Mapping[str, float]) -> Finding:
+    unit = figure.replace("_per_", "/").replace("mb", "MB")
+    what = f"{kind} files, {unit}, at the planned mix"
+    seconds = Spread(median=0, least=0, most=0, passes=0)
+    for level, share in residency.items():
+        if not share:
+            continue
+        row = next((r for r in rows if (r.path, r.state, r.kind) == ("mount", STATE_OF[level], kind)), None)
+        speed: Spread | None = getattr(row, figure) if row else None
+        if speed is None:
+            reason = f"{what}: {share:.0%} is served in state {STATE_OF[level]}, which was not established"
+            return Finding(outcome="CANNOT TELL", reason=reason)
+        seconds.median += share / speed.median
+        seconds.least += share / speed.most
+        seconds.most += share / speed.least
+        seconds.passes = speed.passes
+    speed = Spread(median=1 / seconds.median, least=1 / seconds.most, most=1 / seconds.least, passes=seconds.passes)
+    return _compare(what, speed, least, unit)
+
+
+def _compare(what: str, measured: Spread, least: float, unit: str) -> Finding:
+    digits = 2 if unit == "x" else 0
+    text = (
+        f"{what}: {measured.median:.{digits}f} {unit} ({measured.least:.{digits}f} to {measured.most:.{digits}f}), "
+        f"at least {least:.{digits}f} wanted"
+    )
+    if measured.noisy and measured.least < least <= measured.most:
+        return Finding(outcome="CANNOT TELL", reason=f"{text}; too noisy to tell")
+    return Finding(outcome="PASS" if measured.median >= least else "FAIL", reason=text)

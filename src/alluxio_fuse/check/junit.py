@@ -1,0 +1,22 @@
+"""The check as JUnit XML: a test case for each finding."""
+
+from xml.etree import ElementTree as ET
+
+from alluxio_fuse.check.verdict import Check
+
+
+def render(check: Check) -> str:
+    """FAIL is a failure, CANNOT TELL an error."""
+    suites = ET.Element("testsuites", name="alluxio-fuse check")
+    for dataset in check.datasets:
+        suite = ET.SubElement(suites, "testsuite", name=f"{dataset.name} on {dataset.host}", timestamp=check.made)
+        for finding in dataset.findings:
+            case = ET.SubElement(suite, "testcase", classname=dataset.name, name=finding.reason)
+            if finding.outcome != "PASS":
+                kind = "failure" if finding.outcome == "FAIL" else "error"
+                ET.SubElement(case, kind, message=finding.reason, type=finding.outcome)
+        for outcome, attribute in (("FAIL", "failures"), ("CANNOT TELL", "errors")):
+            suite.set(attribute, str(sum(finding.outcome == outcome for finding in dataset.findings)))
+        suite.set("tests", str(len(dataset.findings)))
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True)

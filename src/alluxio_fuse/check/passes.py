@@ -1,0 +1,156 @@
+"""Which files are read when: slices of the manifest's seeded order, each a pass of the reader.
+
+A byte is read for the first time only once, so cold and worker states are measured while the caches are filled:
+JVM warm-up, cold slices, load into workers, then the read-through that fills the client cache, whose first read of each
+slice is the worker state. What is resident then is a prefix of the seeded order, which the check reads again and again.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Kind = Literal["small", "large"]
+KINDS: tuple[Kind, ...] = ("small", "large")
+Pass = dict[str, Any]
+
+COLD_SLICES = 3
+FILL_SLICES = 5
+WARM_UP_SHARE = 0.10  # of the small files
+COLD_SHARE = 0.05  # of the files, in each slice
+COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from noise
+AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
+CACHE_FILL = 0.95  # of a client cache smaller than its dataset: the rest would be evicted while it is filled
+PROBE_BYTES = 64_000_000  # of each kind, where nothing may be disturbed
+
+
+class Settings(BaseModel):
+    """How it is measured: rounds, reader processes, seed, bytes of each kind, whether caches may be dropped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    passes: int
+    readers: int
+    seed: int
+    bytes: int
+    disruptive: bool
+
+
+def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool) -> list[Pass]:
+    """What is read before anything is loaded: JVM warm-up and cold slices."""
+    passes = []
+    for kind, name, first, last in _first_slices(header):
+        warm_up = {"agree": AGREE, "verify": False} if name == "warm-up" else {}
+        state = "warm-up" if warm_up else "cold"
+        passes.append(
+            _pass(f"{name}, {kind} files", ("mount", state, mount), (kind, first, last), before(disruptive)) | warm_up
+        )
+    return passes
+
+
+def fill_passes(
+    header: Mapping[str, Any], mount: str, cache_bytes: int, disruptive: bool, again: bool = False
+) -> list[Pass]:
+    """The read-through of what the client cache can hold; `again` reads what the first passes have read, too."""
+    passes = []
+    for kind in KINDS:
+        begin = 0 if again else max((last for of, _, _, last in _first_slices(header) if of == kind), default=0)
+        end = resident_files(header, kind, cache_bytes)
+        for number, (first, last) in enumerate(_cut(begin, end, FILL_SLICES), 1):
+            name = f"{'refill' if again else 'worker'} {number}, {kind} files"
+            passes.append(_pass(name, ("mount", "worker", mount), (kind, first, last), before(disruptive)))
+    return passes
+
+
+def rounds(header: Mapping[str, Any], mount: str, disk: str | None, cache_bytes: int, settings: Settings) -> list[Pass]:
+    """The check: interleaved rounds over mount and local disk, after a JVM warm-up.
+
+    Where nothing may be disturbed only a probe set is read and only its own pages are dropped.
+    """
+    limit = settings.bytes if settings.disruptive else min(settings.bytes, PROBE_BYTES)
+    resident = "client-cache" if cache_bytes else "worker"
+    dropped = before(settings.disruptive)
+    passes: list[Pass] = []
+    for kind in KINDS:
+        end = resident_files(header, kind, cache_bytes) if cache_bytes else header[kind]["files"]
+        end = min(end, _files_of(header, kind, limit))
+        if not end:
+            continue
+        if kind == "small":
+            warm_up = _pass("JVM warm-up, small files", ("mount", "warm-up", mount), (kind, 0, end), dropped)
+            passes.append(warm_up | {"agree": AGREE, "verify": False, "round": 0})
+        for number in range(1, settings.passes + 1):
+            for path, root, state in (("mount", mount, resident), ("disk", disk, "disk")):
+                if root is None:
+                    continue
+                for held, first in ((state, dropped), ("page-cache", None)):
+                    name = f"{number}: {path}, {held}, {kind} files"
+                    one = _pass(name, (path, held, root), (kind, 0, end), first)
+                    # a page-cache pass reads the very pages whose digests were compared after the pass before it
+                    passes.append(one | {"round": number, "verify": path == "mount" and first is not None})
+    return sorted(passes, key=lambda one: one["round"])
+
+
+def before(disruptive: bool) -> str:
+    """How a pass empties the page cache: of the whole node, or of its own files alone, which disturbs nobody else."""
+    return "drop" if disruptive else "forget"
+
+
+def resident_files(header: Mapping[str, Any], kind: Kind, cache_bytes: int) -> int:
+    """How many files of a kind, from the beginning of the seeded order, a client cache is filled with."""
+    share = min(1.0, cache_bytes * CACHE_FILL / header["bytes"]) if cache_bytes < header["bytes"] else 1.0
+    return int(header[kind]["files"] * share)
+
+
+def resident_bytes(header: Mapping[str, Any], cache_bytes: int) -> int:
+    """About how many bytes the filled client cache holds of the dataset."""
+    return sum(
+        header[kind]["bytes"] * resident_files(header, kind, cache_bytes) // header[kind]["files"]
+        for kind in KINDS
+        if header[kind]["files"]
+    )
+
+
+def _first_slices(header: Mapping[str, Any]) -> Iterator[tuple[Kind, str, int, int]]:
+    """Kind, name, first and last file of the warm-up and of each cold slice."""
+    files = header["small"]["files"]
+    warm_up = int(files * WARM_UP_SHARE)
+    if warm_up:
+        yield "small", "warm-up", 0, warm_up
+    for kind in KINDS:
+        files, at = header[kind]["files"], warm_up if kind == "small" else 0
+        length = max(1, min(int(files * COLD_SHARE), _files_of(header, kind, COLD_BYTES)))
+        for number in range(1, min(COLD_SLICES, (files - at) // 2) + 1):
+            yield kind, f"cold {number}", at, at + length
+            at += length
+
+
+def _files_of(header: Mapping[str, Any], kind: Kind, limit: int) -> int:
+    """Files of a kind that are about `limit` bytes together, one at least."""
+    files, size = header[kind]["files"], header[kind]["bytes"]
+    return files if size <= limit else max(1, int(files * limit / size))
+
+
+def _cut(begin: int, end: int, slices: int) -> list[tuple[int, int]]:
+    """[begin, end) in at most `slices` parts of equal length."""
+    slices = min(slices, end - begin)
+    if slices < 1:
+        return []
+    cuts = [begin + (end - begin) * index // slices for index in range(slices + 1)]
+    return list(pairwise(cuts))
+
+
+def _pass(name: str, target: tuple[str, str, str], files: tuple[Kind, int, int], before: str | None) -> Pass:
+    path, state, root = target
+    kind, first, last = files
+    return {
+        "name": name,
+        "path": path,
+        "state": state,
+        "root": root,
+        "kind": kind,
+        "first": first,
+        "last": last,
+        "before": before,
+    }

@@ -1,0 +1,88 @@
+"""One row of the table per path, state and kind: statistics of the passes that have proven their state."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import fmean
+
+from pydantic import BaseModel
+
+from alluxio_fuse.check.evidence import LEVELS, Result, doubt, mistakes, origins
+from alluxio_fuse.check.statistics import Spread, spread
+
+ORDER = ("cold", "worker", "client-cache", "page-cache", "disk")
+
+
+class Row(BaseModel):
+    """A path (mount, disk) in a state; figures are None unless the state was established."""
+
+    path: str
+    state: str
+    kind: str
+    established: bool
+    why: str
+    files_per_s: Spread | None = None
+    mb_per_s: Spread | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    first_byte_ms: float | None = None
+    cpu_s_per_gb: float | None = None
+    load: float | None = None
+    readers: int | None = None
+    files: int = 0
+    bytes: int = 0
+    digested: int = 0
+    measured: str = ""
+    first_read: bool = False
+    origins: dict[str, float] = {}
+    latency_ms: list[tuple[float, int]] = []
+
+
+def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
+    """All rows; `first_reads` are the passes that were kept from when the caches were filled."""
+    groups: dict[tuple[str, str, str, bool], list[Result]] = defaultdict(list)
+    for first_read, several in ((True, first_reads), (False, results)):
+        for result in several:
+            if result.state in ORDER:
+                groups[result.path, result.state, result.kind, first_read].append(result)
+    made = [_row(several, key[3]) for key, several in groups.items()]
+    return sorted(made, key=lambda row: (row.kind != "small", row.path != "mount", ORDER.index(row.state)))
+
+
+def _row(several: list[Result], first_read: bool) -> Row:
+    one = several[0]
+    common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read}
+    good = [result for result in several if doubt(result) is None and not mistakes(result)]
+    if not good:
+        reasons = sorted({doubt(result) or "bytes were wrong" for result in several})
+        return Row(**common, established=False, why="; ".join(reasons), measured=one.at)
+    left_out = f"{len(several) - len(good)} of {len(several)} passes left out" if len(good) < len(several) else ""
+    return Row(
+        **common,
+        established=True,
+        why=left_out,
+        files_per_s=spread([result.files_per_s for result in good]),
+        mb_per_s=spread([result.mb_per_s for result in good]),
+        p50_ms=fmean(result.p50_ms for result in good),
+        p99_ms=max(result.p99_ms for result in good),
+        first_byte_ms=fmean(result.first_byte_ms for result in good),
+        cpu_s_per_gb=fmean(result.cpu_s_per_gb or 0.0 for result in good),
+        load=max(result.load for result in good),
+        readers=max(result.readers for result in good),
+        files=sum(result.files for result in good),
+        bytes=sum(result.bytes for result in good),
+        digested=sum(result.verified.digested for result in good if result.verified),
+        measured=good[-1].at,
+        origins={
+            level: fmean(shares[level] for shares in map(origins, good)) if one.path == "mount" else 0.0
+            for level in LEVELS
+        },
+        latency_ms=_added(good),
+    )
+
+
+def _added(several: list[Result]) -> list[tuple[float, int]]:
+    counts: dict[float, int] = defaultdict(int)
+    for result in several:
+        for bound, count in result.latency_ms:
+            counts[bound] += count
+    return sorted(counts.items())

@@ -1,0 +1,66 @@
+"""The check as a table for the terminal."""
+
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.statistics import Spread
+from alluxio_fuse.check.verdict import Check, Dataset
+
+WIDTH = 132
+
+
+def render(check: Check) -> str:
+    """All datasets, then the gate and the verdict with its reasons."""
+    out = Console(file=StringIO(), width=WIDTH, highlight=False)
+    for dataset in check.datasets:
+        out.print(_table(dataset))
+        for mistake in dataset.mistakes[:5]:
+            out.print(f"  WRONG  {mistake}", markup=False)
+    out.print(f"gate     {check.gate.said()}", markup=False)
+    out.print(f"verdict  {check.verdict}", markup=False)
+    for reason in check.reasons:
+        out.print(f"         {reason}", markup=False)
+    assert isinstance(out.file, StringIO)
+    return out.file.getvalue().rstrip()
+
+
+def _table(dataset: Dataset) -> Table:
+    digests = "every digest" if dataset.coverage == "all" else "a sample's digests"
+    title = f"{dataset.name} on {dataset.host}: {dataset.files} files, {dataset.bytes / 1e6:.0f} MB, {digests} compared"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", expand=False)
+    for heading in ("files", "path", "state"):
+        table.add_column(heading)
+    for heading in ("files/s", "MB/s", "(min-max)", "p50 ms", "p99 ms", "CPU s/GB", "of disk"):
+        table.add_column(heading, justify="right")
+    table.add_column("passes")
+    for row in dataset.rows:
+        table.add_row(row.kind, row.path, row.state, *_figures(row, dataset))
+    return table
+
+
+def _figures(row: Row, dataset: Dataset) -> list[str]:
+    if row.mb_per_s is None or row.files_per_s is None:
+        return ["-"] * 7 + [row.why]
+    noise = "noisy " if row.mb_per_s.noisy else ""
+    when = f" at first read {row.measured[:16]}Z" if row.first_read else ""
+    return [
+        f"{row.files_per_s.median:.0f}",
+        f"{row.mb_per_s.median:.0f}",
+        f"{row.mb_per_s.least:.0f}-{row.mb_per_s.most:.0f}",
+        f"{row.p50_ms:.2f}",
+        f"{row.p99_ms:.2f}",
+        f"{row.cpu_s_per_gb:.2f}",
+        of_disk(row, dataset.rows),
+        f"{noise}{row.mb_per_s.passes}{when}" + (f", {row.why}" if row.why else ""),
+    ]
+
+
+def of_disk(row: Row, rows: list[Row]) -> str:
+    """The row's speed over that of the local disk, cold, for the same kind of files."""
+    disk = next((r.mb_per_s for r in rows if (r.path, r.state, r.kind) == ("disk", "disk", row.kind)), None)
+    measured: Spread | None = row.mb_per_s
+    return f"{measured.median / disk.median:.2f}" if disk and measured else "-"

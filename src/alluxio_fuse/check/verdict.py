@@ -1,0 +1,166 @@
+"""The check's result: rows, mistakes, the verdict and its reasons. check.json is this model."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from alluxio_fuse.check.evidence import Result, mistakes
+from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, disk_ratio
+from alluxio_fuse.check.passes import KINDS, Settings
+from alluxio_fuse.check.rows import Row, rows
+from alluxio_fuse.check.statistics import Spread
+
+VERSION: Literal[1] = 1
+MAX_MISTAKES = 20  # kept of each dataset
+NOT_TESTED = "not tested"
+WORST: tuple[Outcome, ...] = ("FAIL", "CANNOT TELL", "PASS")
+
+
+class Measured(BaseModel):
+    """What one node measured of one dataset: manifest header, passes of now, passes kept from filling the caches."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    host: str
+    source: str
+    mount_point: str
+    client_cache_bytes: int
+    residency: dict[str, float] = {"client_cache": 1.0}
+    manifest: dict[str, Any]
+    results: list[Result]
+    kept: list[Result] = []
+    load: dict[str, float] = {}
+
+
+class Dataset(BaseModel):
+    """One dataset on one node."""
+
+    name: str
+    host: str
+    source: str
+    mount_point: str
+    files: int
+    bytes: int
+    coverage: str
+    digested: int
+    rows: list[Row]
+    disk_ratio: Spread | None
+    jvm_warm_up_mb_per_s: list[float]
+    load: dict[str, float]
+    wrong: int
+    mistakes: list[str]
+    findings: list[Finding]
+
+
+class Check(BaseModel):
+    """check.json."""
+
+    version: Literal[1] = VERSION
+    made: str
+    about: dict[str, Any]
+    settings: Settings
+    gate: Gate
+    datasets: list[Dataset]
+    verdict: Outcome
+    reasons: list[str]
+
+
+def check(
+    measured: Sequence[Mapping[str, Any]], gate: Mapping[str, Any], settings: Mapping[str, Any], made: str, about: Any
+) -> Check:
+    """The verdict on what all nodes have measured."""
+    wanted, how = Gate.model_validate(gate), Settings.model_validate(settings)
+    datasets = [_dataset(Measured.model_validate(one), wanted, how) for one in measured]
+    findings = [(dataset, finding) for dataset in datasets for finding in dataset.findings]
+    verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
+    reasons = [f"{d.name} on {d.host}: {f.reason}" for d, f in findings if f.outcome == verdict]
+    return Check(
+        made=made,
+        about=json.loads(json.dumps(about)),
+        settings=how,
+        gate=wanted,
+        datasets=datasets,
+        verdict=verdict,
+        reasons=reasons or ["nothing was measured"],
+    )
+
+
+def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
+    passes = [*measured.kept, *measured.results]
+    wrong = sum(r.wrong + (r.verified.wrong if r.verified else 0) for r in passes)
+    found = [f"{result.name}: {mistake}" for result in passes for mistake in mistakes(result)]
+    table = rows(measured.results, measured.kept)
+    table += _missing(measured, table, settings)
+    ratio = disk_ratio(measured.results)
+    return Dataset(
+        name=measured.name,
+        host=measured.host,
+        source=measured.source,
+        mount_point=measured.mount_point,
+        files=measured.manifest["files"],
+        bytes=measured.manifest["bytes"],
+        coverage=measured.manifest["coverage"],
+        digested=sum(r.verified.digested for r in passes if r.verified),
+        rows=table,
+        disk_ratio=ratio,
+        jvm_warm_up_mb_per_s=[s for r in measured.results if r.state == "warm-up" for s in r.repeats_mb_per_s],
+        load=measured.load,
+        wrong=max(wrong, len(found)),
+        mistakes=found[:MAX_MISTAKES],
+        findings=[
+            _bytes_right(found, wrong, passes),
+            *_states(table),
+            *_speed(table, ratio, gate, measured),
+        ],
+    )
+
+
+def _bytes_right(found: list[str], wrong: int, passes: list[Result]) -> Finding:
+    if found:
+        more = f" and {max(wrong, len(found)) - 1} more" if max(wrong, len(found)) > 1 else ""
+        return Finding(outcome="FAIL", reason=f"not the source's bytes: {found[0]}{more}")
+    digests = sum(r.verified.digested for r in passes if r.verified)
+    if not digests:
+        return Finding(outcome="CANNOT TELL", reason="no digest was compared")
+    return Finding(outcome="PASS", reason=f"{digests} digests compared in all passes, all right")
+
+
+def _states(table: list[Row]) -> list[Finding]:
+    """Every state that was to be tested has to be established."""
+    return [
+        Finding(outcome="CANNOT TELL", reason=f"{row.kind} files, {row.path}, {row.state}: {row.why}")
+        for row in table
+        if not row.established and not row.why.startswith(NOT_TESTED)
+    ]
+
+
+def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measured) -> list[Finding]:
+    if gate.mb_per_s or gate.files_per_s:
+        return against_gate(table, gate, measured.residency)
+    if not measured.manifest["small"]["files"]:
+        return []
+    return [against_disk(ratio, gate.min_disk_ratio)]
+
+
+def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[Row]:
+    """Rows for what should have been measured and was not."""
+    states = ["cold", "worker", *(["client-cache"] if measured.client_cache_bytes else []), "page-cache"]
+    have = {(row.state, row.kind) for row in table if row.path == "mount"}
+    missing = []
+    for kind in KINDS:
+        files = measured.manifest[kind]["files"]
+        for state in states if files else []:
+            if (state, kind) in have:
+                continue
+            why = "no pass was made"
+            if files < 4:
+                why = f"{NOT_TESTED}: {files} files are too few for slices"
+            elif not settings.disruptive:
+                why = f"{NOT_TESTED}: alluxio_check_disruptive is false"
+            elif state in ("cold", "worker"):
+                why = "the bytes had been read before and no measurement of that was kept"
+            missing.append(Row(path="mount", state=state, kind=kind, established=False, why=why))
+    return missing

@@ -1,0 +1,49 @@
+"""What is left to do to fill the caches with a dataset, and how far they are filled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from alluxio_fuse.check import passes
+
+ENOUGH = 0.98  # of the bytes, from which on a cache counts as filled
+
+
+def steps(
+    header: Mapping[str, Any],
+    dataset: Mapping[str, Any],
+    kept: Mapping[str, Any],
+    levels: Mapping[str, Any],
+    settings: Mapping[str, bool],
+) -> dict[str, Any]:
+    """{first: passes, load: bool, fill: passes}; `settings` are {workers: there are any, disruptive: may drop caches}."""
+    mount, cache = dataset["mount_point"], dataset["client_cache_bytes"]
+    done = {one["name"] for one in kept.get("passes", [])}
+    filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
+    disruptive = settings["disruptive"]
+    first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive)
+    fill = [one for one in passes.fill_passes(header, mount, cache, disruptive) if one["name"] not in done]
+    # a client cache that was lost is filled again, but those are no first reads to be kept
+    again = [one | {"keep": False} for one in passes.fill_passes(header, mount, cache, disruptive, again=True)]
+    return {
+        "first": [one for one in first if one["name"] not in done],
+        "load": settings["workers"] and not _loaded(kept, levels),
+        "fill": [] if filled else fill or again,
+    }
+
+
+def _loaded(kept: Mapping[str, Any], levels: Mapping[str, Any]) -> bool:
+    """Whether the workers hold at least as much as when the load had ended."""
+    then = kept.get("load", {}).get("worker_used")
+    return then is not None and (levels["worker_used"] or 0) >= ENOUGH * then
+
+
+def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
+    """A line that says what is resident where."""
+    held = [f"workers hold {_mb(levels['worker_used'])} MB of all datasets"]
+    if dataset["client_cache_bytes"]:
+        held.append(f"the client cache {_mb(levels['client_cache_used'])} of {_mb(header['bytes'])} MB")
+    return f"  {dataset['name']}: {header['files']} files, {_mb(header['bytes'])} MB; " + ", ".join(held)
+
+
+def _mb(size: float | None) -> str:
+    return "?" if size is None else f"{size / 1e6:.0f}"
