@@ -95,7 +95,9 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
                 "mount_point": f"{fleet.mount_root}/{shape.name}/data",
                 "options": _mount_properties(dataset, shape) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
-                "sample": None if dataset else sample.model_dump(),
+                "sample": None
+                if dataset
+                else {"path": source.removeprefix("file://"), **sample.model_dump(exclude={"name"})},
             }
         )
     why = (
