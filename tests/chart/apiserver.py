@@ -13,7 +13,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-TOKEN = "tests"
+USER = "tests"
 
 
 @contextmanager
@@ -26,22 +26,44 @@ def api_server(programs: Path, folder: Path) -> Iterator[Path]:
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
         )
     )
-    (folder / "tokens.csv").write_text(f"{TOKEN},tests,tests,system:masters\n")
+    (folder / "tokens.csv").write_text(f"{USER},{USER},{USER},system:masters\n")
     with ExitStack() as running:
-        running.enter_context(process(folder / "etcd.log", [
-            programs / "etcd", f"--data-dir={folder / 'etcd'}", "--unsafe-no-fsync",
-            f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
-            f"--listen-peer-urls=http://127.0.0.1:{peer}",
-            f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}", f"--initial-cluster=default=http://127.0.0.1:{peer}",
-        ]))
-        running.enter_context(process(folder / "kube-apiserver.log", [
-            programs / "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={folder / 'certificates'}",
-            f"--token-auth-file={folder / 'tokens.csv'}", "--authorization-mode=RBAC", "--allow-privileged",
-            "--service-cluster-ip-range=10.96.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
-            "--disable-admission-plugins=ServiceAccount",
-        ]))
+        running.enter_context(
+            process(
+                folder / "etcd.log",
+                [
+                    programs / "etcd",
+                    f"--data-dir={folder / 'etcd'}",
+                    "--unsafe-no-fsync",
+                    f"--listen-client-urls=http://127.0.0.1:{etcd}",
+                    f"--advertise-client-urls=http://127.0.0.1:{etcd}",
+                    f"--listen-peer-urls=http://127.0.0.1:{peer}",
+                    f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
+                    f"--initial-cluster=default=http://127.0.0.1:{peer}",
+                ],
+            )
+        )
+        running.enter_context(
+            process(
+                folder / "kube-apiserver.log",
+                [
+                    programs / "kube-apiserver",
+                    f"--etcd-servers=http://127.0.0.1:{etcd}",
+                    "--bind-address=127.0.0.1",
+                    "--advertise-address=127.0.0.1",
+                    f"--secure-port={port}",
+                    f"--cert-dir={folder / 'certificates'}",
+                    f"--token-auth-file={folder / 'tokens.csv'}",
+                    "--authorization-mode=RBAC",
+                    "--allow-privileged",
+                    "--service-cluster-ip-range=10.96.0.0/16",
+                    "--service-account-issuer=https://kubernetes.default.svc",
+                    f"--service-account-key-file={key}",
+                    f"--service-account-signing-key-file={key}",
+                    "--disable-admission-plugins=ServiceAccount",
+                ],
+            )
+        )
         config = folder / "kubeconfig"
         config.write_text(yaml.safe_dump(kubeconfig(port)))
         wait_ready(programs / "kubectl", config)
@@ -55,7 +77,7 @@ def kubeconfig(port: int) -> dict[str, object]:
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "tests", "cluster": cluster}],
-        "users": [{"name": "tests", "user": {"token": TOKEN}}],
+        "users": [{"name": "tests", "user": {"token": USER}}],
         "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
         "current-context": "tests",
     }

@@ -17,7 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def tools() -> Path:
     """The folder of helm and kubectl."""
-    fetched = subprocess.run([sys.executable, ROOT / "scripts" / "tools.py"], check=True, stdout=subprocess.PIPE, text=True)
+    fetched = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "tools.py"], check=True, stdout=subprocess.PIPE, text=True
+    )
     return Path(fetched.stdout.strip())
 
 

@@ -18,7 +18,7 @@ Object = dict[str, Any]
 Id = tuple[str, str]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """What helm said instead of rendering."""
 
 
@@ -44,11 +44,11 @@ class Helm:
         return {(one["kind"], one["metadata"]["name"]): one for one in rendered}
 
     def run(self, *arguments: str) -> str:
-        """Runs helm with its own empty configuration; raises `Refused` with what it said."""
+        """Runs helm with its own empty configuration; raises `RefusedError` with what it said."""
         env = {"HOME": str(self.folder), "HELM_CONFIG_HOME": str(self.folder), "PATH": "/usr/bin:/bin"}
         done = subprocess.run([self.program, *arguments], capture_output=True, text=True, env=env, check=False)
         if done.returncode != 0:
-            raise Refused(done.stderr)
+            raise RefusedError(done.stderr)
         return done.stdout
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from helm import Helm, Object, pod_template
 
+KEYS = {"secret": "keys", "accessKey": "a", "secretKey": "b"}
 TWO: dict[str, Any] = {
     "datasets": [
-        {"name": "imagenet", "source": "s3://bucket/imagenet", "credentials": {"secret": "keys", "accessKey": "a", "secretKey": "b"}},
+        {"name": "imagenet", "source": "s3://bucket/imagenet", "credentials": KEYS},
         {"name": "clicks", "source": "s3://bucket/clicks"},
     ]
 }
@@ -21,22 +22,34 @@ def with_dataset(number: int, **values: Any) -> dict[str, Any]:
 CHANGES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "flag of workers": ({"worker": {"jvm": {"extra": ["-XX:+AlwaysPreTouch"]}}}, {WORKER}),
     "heap of masters": ({"master": {"jvm": {"heap": "1200Mi"}}}, {MASTER}),
-    "property of the master": ({"master": {"properties": {"alluxio.master.rpc.executor.max.pool.size": "600"}}}, {MASTER}),
-    "property of the job worker": ({"jobWorker": {"properties": {"alluxio.job.worker.threadpool.size": "20"}}}, {WORKER}),
+    "property of the master": (
+        {"master": {"properties": {"alluxio.master.rpc.executor.max.pool.size": "600"}}},
+        {MASTER},
+    ),
+    "property of the job worker": (
+        {"jobWorker": {"properties": {"alluxio.job.worker.threadpool.size": "20"}}},
+        {WORKER},
+    ),
     "property of FUSE": ({"fuse": {"properties": {"alluxio.fuse.logging.threshold": "2s"}}}, {IMAGENET, CLICKS}),
     "property of one dataset's FUSE": (
         with_dataset(1, fuse={"properties": {"alluxio.fuse.logging.threshold": "2s"}}),
         {CLICKS},
     ),
-    "property of all": ({"properties": {"alluxio.user.rpc.retry.max.duration": "1min"}}, {MASTER, WORKER, MOUNTS, IMAGENET, CLICKS}),
+    "property of all": (
+        {"properties": {"alluxio.user.rpc.retry.max.duration": "1min"}},
+        {MASTER, WORKER, MOUNTS, IMAGENET, CLICKS},
+    ),
     "tier": ({"worker": {"tiers": [{"medium": "ssd", "quota": "10Gi", "emptyDir": {}}]}}, {WORKER}),
     "mount option": (with_dataset(0, fuse={"mountOptions": ["allow_other"]}), {IMAGENET}),
     "freshness": (with_dataset(1, freshness="within: 1h"), {CLICKS}),
     "readers": (with_dataset(1, readers={"uid": 0, "gid": 5, "mode": "0750"}), {CLICKS}),
     "region of a store": (with_dataset(0, s3={"region": "eu-west-1"}), {MOUNTS}),
     "source": (with_dataset(1, source="s3://bucket/other"), {MOUNTS, CLICKS}),
-    "Secret of a dataset": (with_dataset(0, credentials={"secret": "new", "accessKey": "a", "secretKey": "b"}), {MOUNTS}),
-    "dataset added": ({"datasets": [*TWO["datasets"], {"name": "coco", "source": "s3://bucket/coco"}]}, {MOUNTS, "fuse-coco"}),
+    "Secret of a dataset": (with_dataset(0, credentials=KEYS | {"secret": "new"}), {MOUNTS}),
+    "dataset added": (
+        {"datasets": [*TWO["datasets"], {"name": "coco", "source": "s3://bucket/coco"}]},
+        {MOUNTS, "fuse-coco"},
+    ),
     "dataset removed": ({"datasets": TWO["datasets"][:1]}, {MOUNTS, CLICKS}),
     "alerts": ({"monitoring": {"rules": {"enabled": True}}}, set()),
     "digest of the chart": ({"chartDigest": "abc"}, set()),

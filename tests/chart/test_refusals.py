@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from helm import Helm, Refused
+from helm import Helm, RefusedError
 
 IMAGENET = {"name": "imagenet", "source": "s3://bucket/imagenet"}
 SSD = {"medium": "ssd", "quota": "10Gi", "hostPath": {"path": "/mnt/nvme0/tier"}}
@@ -13,6 +13,9 @@ def worker(**values: Any) -> dict[str, Any]:
     return {"worker": values}
 
 
+KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
+
+
 def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"datasets": [{**IMAGENET, **entry} for entry in entries]}
 
@@ -20,8 +23,8 @@ def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
 MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "heap over the limit": (
         worker(jvm={"heap": "4Gi"}),
-        "worker.resources.limits.memory is 4Gi, but heap 4Gi + direct 1Gi + overhead 512Mi + tiers[0].quota 1Gi = 6656Mi: "
-        "write at least 6656Mi there",
+        "worker.resources.limits.memory is 4Gi, but heap 4Gi + direct 1Gi + overhead 512Mi + tiers[0].quota 1Gi "
+        "= 6656Mi: write at least 6656Mi there",
     ),
     "memory tier over the limit": (
         worker(tiers=[{"medium": "memory", "quota": "8Gi", "emptyDir": {}}]),
@@ -52,7 +55,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"fuse": {"jvm": {"extra": ["-Ds3a.secretKey=x"]}}},
         "holds the property s3a.secretKey: write it under properties, or as a Secret",
     ),
-    "key as a property": ({"properties": {"s3a.secretKey": "x"}}, "properties holds s3a.secretKey: write datasets[].credentials"),
+    "key as a property": (
+        {"properties": {"s3a.secretKey": "x"}},
+        "properties holds s3a.secretKey: write datasets[].credentials",
+    ),
     "key as an option of a dataset": (
         datasets({"options": {"fs.oss.accessKeySecret": "x"}}),
         "datasets[0].options holds fs.oss.accessKeySecret: write datasets[].credentials",
@@ -79,7 +85,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "data in two places": (datasets({"volume": {"claim": "c"}}), "write one of them"),
     "no data": ({"datasets": [{"name": "imagenet"}]}, "it has no data: write source (s3://bucket/prefix) or volume"),
     "store of another kind": (datasets({"oss": {"endpoint": "e"}}), "oss holds for oss:// sources only"),
-    "writable and ro": (datasets({"writable": True, "fuse": {"mountOptions": ["ro"]}}), "writable, but mountOptions holds ro"),
+    "writable and ro": (
+        datasets({"writable": True, "fuse": {"mountOptions": ["ro"]}}),
+        "writable, but mountOptions holds ro",
+    ),
     "fresh and never looked at again": (
         datasets({"freshness": "within: 10m", "fuse": {"mountOptions": ["kernel_cache"]}}),
         'breaks freshness "within: 10m": write auto_cache',
@@ -92,7 +101,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"fullnameOverride": "a" * 40, **datasets({"name": "b" * 30})},
         "names of its objects would be longer than 63 characters",
     ),
-    "test of no dataset": ({"tests": {"dataset": "coco"}, **datasets({})}, "tests.dataset coco is not a dataset: write one of imagenet"),
+    "test of no dataset": (
+        {"tests": {"dataset": "coco"}, **datasets({})},
+        "tests.dataset coco is not a dataset: write one of imagenet",
+    ),
     "taint without mounts": (
         {"fuse": {"enabled": False, "startupTaint": {"enabled": True}}},
         "fuse.startupTaint waits for mounts, but fuse.enabled is false",
@@ -104,7 +116,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "official image of a new Java": ({"image": {"kind": "official"}}, "alluxio/alluxio carries 8 or 11"),
     "keys for the official image": (
-        {"image": {"kind": "official", "java": 11}, **datasets({"credentials": {"secret": "s", "accessKey": "a", "secretKey": "b"}})},
+        {"image": {"kind": "official", "java": 11}, **datasets({"credentials": KEYS})},
         "write awsProfile, or image.kind project",
     ),
 }
@@ -127,7 +139,7 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", MEANINGLESS)
 def test_contradiction_is_refused(helm: Helm, name: str) -> None:
     values, message = MEANINGLESS[name]
-    with pytest.raises(Refused) as said:
+    with pytest.raises(RefusedError) as said:
         helm.text(values=values)
     assert message in str(said.value)
 
@@ -135,12 +147,12 @@ def test_contradiction_is_refused(helm: Helm, name: str) -> None:
 @pytest.mark.parametrize("name", MISSPELT)
 def test_unknown_value_is_refused(helm: Helm, name: str) -> None:
     values, word = MISSPELT[name]
-    with pytest.raises(Refused, match=word):
+    with pytest.raises(RefusedError, match=word):
         helm.text(values=values)
 
 
 def test_all_contradictions_are_told_at_once(helm: Helm) -> None:
-    with pytest.raises(Refused) as said:
+    with pytest.raises(RefusedError) as said:
         helm.text(values={**worker(jvm={"heap": "4Gi"}), **datasets({}, {})})
     assert "worker.resources.limits.memory" in str(said.value)
     assert "the name is taken" in str(said.value)

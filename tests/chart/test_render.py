@@ -37,7 +37,9 @@ def test_api_server_takes_every_object(helm: Helm, cluster: list[str], name: str
         apply(cluster, [one for one in objects if one not in classes], "--dry-run=server")
     finally:
         for one in classes:
-            subprocess.run([*cluster, "delete", "priorityclass", one["metadata"]["name"]], check=True, capture_output=True)
+            subprocess.run(
+                [*cluster, "delete", "priorityclass", one["metadata"]["name"]], check=True, capture_output=True
+            )
 
 
 def test_api_server_refuses_a_field_that_it_does_not_know(helm: Helm, cluster: list[str]) -> None:
@@ -48,8 +50,13 @@ def test_api_server_refuses_a_field_that_it_does_not_know(helm: Helm, cluster: l
 
 
 def apply(cluster: list[str], objects: list[Object], *how: str) -> None:
-    done = subprocess.run([*cluster, "apply", "--server-side", "--validate=strict", *how, "-f", "-"],
-                          input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*cluster, "apply", "--server-side", "--validate=strict", *how, "-f", "-"],
+        input=yaml.safe_dump_all(objects),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0 or not objects, done.stderr
 
 
@@ -68,8 +75,13 @@ def refused_pods(cluster: list[str], objects: list[Object]) -> dict[str, str]:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": "restricted"}, "spec": spec}
         if one["kind"] != "Pod":
             spec["restartPolicy"] = "Always"
-        done = subprocess.run([*cluster, "create", "--dry-run=server", "-f", "-"], input=yaml.safe_dump(pod),
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*cluster, "create", "--dry-run=server", "-f", "-"],
+            input=yaml.safe_dump(pod),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             refused[component] = done.stderr
     return refused
@@ -79,11 +91,14 @@ def test_restricted_namespace_takes_every_pod_without_fuse(helm: Helm, cluster: 
     assert refused_pods(cluster, list(helm.objects(case("restricted")).values())) == {}
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("object-store", {"fuse-imagenet", "fuse-clicks", "test"}),
-    ("nvme-nodes", {"fuse-imagenet", "worker", "test"}),
-    ("autoscaling", {"fuse-imagenet", "fuse-imagenet-val", "worker", "startup-taint", "test"}),
-])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("object-store", {"fuse-imagenet", "fuse-clicks", "test"}),
+        ("nvme-nodes", {"fuse-imagenet", "worker", "test"}),
+        ("autoscaling", {"fuse-imagenet", "fuse-imagenet-val", "worker", "startup-taint", "test"}),
+    ],
+)
 def test_only_pods_with_host_folders_need_more(helm: Helm, cluster: list[str], name: str, expected: set[str]) -> None:
     refused = refused_pods(cluster, list(helm.objects(case(name)).values()))
     assert set(refused) == expected
@@ -93,8 +108,14 @@ def test_only_pods_with_host_folders_need_more(helm: Helm, cluster: list[str], n
 
 
 def test_notes_tell_how_to_mount_and_watch(helm: Helm) -> None:
-    notes = helm.run("install", "cache", str(CHART), "--dry-run=client", "--namespace", "data", "--values",
-                     str(case("object-store"))).split("NOTES:")[1]
-    for words in ("/mnt/data/cache-alluxio-fuse/imagenet/data", "mountPropagation: HostToContainer",
-                  "helm -n data test cache", "Claim for namespace vision: cache-alluxio-fuse-imagenet", "delete pod"):
+    notes = helm.run(
+        "install", "cache", str(CHART), "--dry-run=client", "--namespace", "data", "--values", str(case("object-store"))
+    ).split("NOTES:")[1]
+    for words in (
+        "/mnt/data/cache-alluxio-fuse/imagenet/data",
+        "mountPropagation: HostToContainer",
+        "helm -n data test cache",
+        "Claim for namespace vision: data-cache-alluxio-fuse-imagenet",
+        "delete pod",
+    ):
         assert words in notes

@@ -24,6 +24,11 @@ def host_paths(objects: list[Object]) -> set[str]:
     return {volume["hostPath"]["path"] for volume in volumes if "hostPath" in volume}
 
 
+def identities(objects: dict[Any, Object]) -> set[tuple[str, str, str]]:
+    metadata = [(kind, one["metadata"]) for (kind, _), one in objects.items()]
+    return {(kind, about.get("namespace", ""), about["name"]) for kind, about in metadata}
+
+
 def test_selectors_hold_name_instance_and_component(objects: list[Object]) -> None:
     for one in objects:
         if one["kind"] in ("StatefulSet", "DaemonSet", "Deployment", "PodDisruptionBudget"):
@@ -37,7 +42,9 @@ def test_secrets_are_files_of_the_containers_that_need_them(objects: list[Object
         assert "secretKeyRef" not in json.dumps(template)
         assert "envFrom" not in json.dumps(template)
         secret = {volume["name"] for volume in template["spec"].get("volumes", []) if "secret" in volume}
-        readers = {one["name"] for one in containers(template) for mount in one["volumeMounts"] if mount["name"] in secret}
+        readers = {
+            one["name"] for one in containers(template) for mount in one["volumeMounts"] if mount["name"] in secret
+        }
         assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify"}
 
 
@@ -86,8 +93,7 @@ def test_network_policies_cover_every_pod(objects: list[Object]) -> None:
 @pytest.mark.parametrize("other", [{"release": "second"}, {"namespace": "other"}])
 def test_two_releases_share_nothing(helm: Helm, name: str, other: dict[str, Any]) -> None:
     first, second = helm.objects(case(name)), helm.objects(case(name), **other)
-    names = [{(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in some.values()} for some in (first, second)]
-    assert not names[0] & names[1]
+    assert not identities(first) & identities(second)
 
 
 @pytest.mark.parametrize("name", ["object-store", "autoscaling"])
