@@ -1,7 +1,8 @@
 """The memory of one node, divided: level of the services, room for caches, and the sum that must hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import Shape
@@ -11,7 +12,13 @@ from alluxio_fuse.plan.rules.caches import pages
 from alluxio_fuse.plan.rules.jvm import Jvm, Level
 from alluxio_fuse.plan.values import Value
 
-SMALLEST_METADATA = 1000
+SMALLEST_METADATA: Final = 1000
+ROLES: Final[dict[str, jvm.Role]] = {
+    "master": "master",
+    "job_master": "job_master",
+    "worker": "worker",
+    "job_worker": "job_worker",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,8 @@ def budget(kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool) -
         return Budget(total, reserve, workload, floor, level, processes, grants)
 
     if fleet.upstream:
-        return _bounded_upstream(made("upstream", {shape.name: Grant(0, 0, 0.0) for shape in shapes}), made)
+        nothing = {shape.name: Grant(0, 0, 0.0) for shape in shapes}
+        return _bounded_upstream(made("upstream", nothing), made("full", nothing))
     everything = {shape.name: whole(shape) for shape in shapes}
     full = made("full", everything)
     if full.services <= available // 2 and full.caches > 0:
@@ -88,9 +96,9 @@ def budget(kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool) -
 def _granted(shapes: tuple[Shape, ...], everything: dict[str, Grant], room: int) -> dict[str, Grant]:
     """Grants that fit: page indexes first (a client cache is worth most), then metadata."""
     index = sum(grant.pages for grant in everything.values()) * jvm.CLIENT_PER_PAGE
-    paged = min(1.0, room * 0.8 / index) if index else 1.0
+    paged = _step(room * 0.8 / index) if index else 1.0
     names = sum(grant.entries for grant in everything.values()) * jvm.CLIENT_PER_ENTRY
-    named = min(1.0, (room - index * paged) / names) if names else 1.0
+    named = _step((room - index * paged) / names) if names else 1.0
     return {
         shape.name: Grant(
             max(int(everything[shape.name].entries * named), min(SMALLEST_METADATA, shape.files)),
@@ -101,46 +109,45 @@ def _granted(shapes: tuple[Shape, ...], everything: dict[str, Grant], room: int)
     }
 
 
-def _bounded_upstream(wished: Budget, made: object) -> Budget:
-    """Alluxio's own heaps, each scaled down alike where the node does not have them."""
-    room = wished.available - wished.page_cache.amount
-    if wished.services <= room or room <= 0:
+def _step(part: float) -> float:
+    """A part in steps of 1/32: nodes that differ by less get the same FUSE processes."""
+    return min(1.0, int(part * 32) / 32)
+
+
+def _bounded_upstream(wished: Budget, full: Budget) -> Budget:
+    """Alluxio's own heaps; where they take more than half of the node, each gives up alike what it has over ours."""
+    room = wished.available // 2
+    excess = wished.services - full.services
+    if wished.services <= room or excess <= 0:
         return wished
-    part = room / wished.services
-    jvms = {name: _scaled(process, part) for name, process in wished.jvms.items()}
-    return Budget(wished.total, wished.reserve, wished.workload, wished.page_cache, "upstream", jvms, wished.grants)
+    part = max(0.0, (room - full.services) / excess)
+    jvms = {name: _between(full.jvms[name], process, part) for name, process in wished.jvms.items()}
+    return replace(wished, jvms=jvms)
 
 
-def _scaled(process: Jvm, part: float) -> Jvm:
-    def less(value: Value[int]) -> Value[int]:
-        amount = int(value.amount * part) >> 20 << 20
-        return Value(amount, value.rule, f"{value.why}, bounded to {part:.0%} by what the node has", value.source)
+def _between(least: Jvm, most: Jvm, part: float) -> Jvm:
+    def middle(low: Value[int], high: Value[int]) -> Value[int]:
+        amount = low.amount + (int((high.amount - low.amount) * part) >> 20 << 20)
+        return replace(high, amount=amount, why=f"{high.why}, bounded by what the node has")
 
-    return Jvm(less(process.heap), less(process.direct), process.native)
+    return Jvm(middle(least.heap, most.heap), middle(least.direct, most.direct), most.native)
 
 
 def _processes(
     kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool, level: Level, grants: dict[str, Grant]
 ) -> dict[str, Jvm]:
-    processes: dict[str, Jvm] = {}
+    """Every Java process of a node, in the order of the data path's services."""
+    processes: dict[str, tuple[Value[int], Value[int]]] = {}
+    load = fleet.load
     if kind.master:
-        processes["master"] = _jvm(
-            "master", level, jvm.master_heap(level, fleet.load), jvm.direct_memory(level, "master"), overrides
-        )
-        processes["job_master"] = _jvm(
-            "job_master", level, jvm.job_heap(level, "job_master"), jvm.direct_memory(level, "job_master"), overrides
-        )
+        processes["master"] = (jvm.master_heap(level, load), jvm.direct_memory(level, "master"))
+        processes["job_master"] = (jvm.job_heap(level, "job_master"), jvm.direct_memory(level, "job_master"))
     if kind.gpu_node and hosts_worker:
-        processes["worker"] = _jvm(
-            "worker", level, jvm.worker_heap(level, fleet.load), jvm.worker_direct(level, fleet.load), overrides
-        )
-        processes["job_worker"] = _jvm(
-            "job_worker", level, jvm.job_heap(level, "job_worker"), jvm.direct_memory(level, "job_worker"), overrides
-        )
+        processes["worker"] = (jvm.worker_heap(level, load), jvm.worker_direct(level, load))
+        processes["job_worker"] = (jvm.job_heap(level, "job_worker"), jvm.direct_memory(level, "job_worker"))
     for name, grant in grants.items():
-        heap, direct = _fuse(level, grant.entries, grant.pages)
-        processes[f"fuse/{name}"] = _jvm(f"fuse/{name}", level, heap, direct, overrides)
-    return processes
+        processes[f"fuse/{name}"] = _fuse(level, grant.entries, grant.pages)
+    return {name: _jvm(name, level, heap, direct, overrides) for name, (heap, direct) in processes.items()}
 
 
 @lru_cache(maxsize=8192)
@@ -155,5 +162,5 @@ def _native(level: Level, role: jvm.Role, heap: int) -> Value[int]:
 
 def _jvm(service: str, level: Level, heap: Value[int], direct: Value[int], overrides: Overrides) -> Jvm:
     heap = overrides.apply(service, "heap", heap)
-    role: jvm.Role = "fuse" if service.startswith("fuse/") else service  # type: ignore[assignment]
-    return Jvm(heap, overrides.apply(service, "direct_memory", direct), _native(level, role, heap.amount))
+    native = _native(level, ROLES.get(service, "fuse"), heap.amount)
+    return Jvm(heap, overrides.apply(service, "direct_memory", direct), native)

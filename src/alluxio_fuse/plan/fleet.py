@@ -1,10 +1,12 @@
 """What a plan starts from: the fleet as said and as found, reduced to what values depend on."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from alluxio_fuse.plan.intent import CacheTier, FleetIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
+from alluxio_fuse.plan.rules.caches import SMALLEST_TIER, tier_need
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
 
@@ -53,6 +55,13 @@ class Fleet:
     gpu_nodes: int
     workers: int
     load: Load
+
+    @cached_property
+    def worker_need(self) -> int:
+        """Bytes of one worker's tiers, so that all workers together hold every dataset."""
+        held = [shape for shape in self.shapes if shape.through_cluster]
+        parts = [tier_need(shape.size, shape.files, self.workers) for shape in held]
+        return sum(parts) + SMALLEST_TIER if parts else 0
 
     @property
     def name(self) -> str:

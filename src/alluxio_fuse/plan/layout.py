@@ -11,7 +11,6 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_need,
     client_cache_share,
     tier_footprint,
-    tier_need,
 )
 from alluxio_fuse.plan.units import MIB, round_down
 
@@ -21,7 +20,7 @@ SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
 
 @dataclass(frozen=True)
 class Shape:
-    """What the planner knows of a dataset: files, bytes, and how it is to be cached."""
+    """What the planner knows of a dataset: files, bytes, how it is to be cached, and (uid, gid, mode) of its readers."""
 
     name: str
     index: int
@@ -32,6 +31,8 @@ class Shape:
     pin: bool
     share: float | None
     through_cluster: bool
+    readers: tuple[int, int, str] = (0, 0, "0755")
+    source: str = ""
 
     @property
     def mean(self) -> float:
@@ -91,19 +92,23 @@ class Layout:
         return caches + sum(tier.footprint for tier in self.tiers if tier.room == room)
 
     @property
+    def memory(self) -> int:
+        """Bytes of memory that caches take."""
+        client = sum(c.footprint for c in self.client_caches.values() if c.room and c.room.medium == "memory")
+        return client + sum(tier.footprint for tier in self.tiers if tier.room.medium == "memory")
+
+    @property
     def tier_capacity(self) -> int:
         """Bytes that this node's worker holds."""
         return sum(tier.quota for tier in self.tiers)
 
 
 def allocate(
-    rooms: tuple[Room, ...], datasets: tuple[Shape, ...], workers: int, caps: dict[str, float], hosts_worker: bool
+    rooms: tuple[Room, ...], datasets: tuple[Shape, ...], need: int, caps: dict[str, float], hosts_worker: bool
 ) -> Layout:
-    """Lay out one node. `workers` share the sets; `caps`: the part of each set whose index the FUSE heap can hold."""
+    """Lay out one node. `need`: bytes of one worker; `caps`: the part of each set whose index the FUSE heap can hold."""
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
-    held = [shape for shape in datasets if shape.through_cluster]
-    need = sum(tier_need(shape.size, shape.files, workers) for shape in held) if hosts_worker and held else 0
-    layout = Layout(worker_need=need)
+    layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}
     _client_caches(layout, rooms, cached, caps, left)
     for shape in datasets:
@@ -134,7 +139,7 @@ def _client_caches(
     for shape in rest:
         room = max(rooms, key=lambda room: min(available[room.name], _limit(shape, room, caps)))
         granted = min(available[room.name] * shape.size / whole, _limit(shape, room, caps))
-        size = round_down(granted * shape.cache_need / shape.footprint, MIB)
+        size = round_down(granted * shape.cache_need / shape.footprint, max(MIB, shape.cache_need // 64))
         if size < SMALLEST_CACHE:
             continue
         footprint = min(int(granted), client_cache_footprint(size, shape.files, shape.size))

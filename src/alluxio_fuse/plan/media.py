@@ -1,12 +1,13 @@
 """The cache media of a node: which memory and disks may be used, and how much of each."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from alluxio_fuse.plan.facts import Filesystem
 from alluxio_fuse.plan.intent import CacheTier
 from alluxio_fuse.plan.layout import Room
 from alluxio_fuse.plan.refusals import Finding
-from alluxio_fuse.plan.units import GIB, MIB, format_size, round_down
+from alluxio_fuse.plan.units import MIB, format_size, round_down
 
 KUBELET = "/var/lib/kubelet"
 MOUNT_FOLDERS = ("/mnt/", "/media/")
@@ -24,7 +25,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A mounted filesystem: capacity is what is free plus what is ours, bytes."""
+    """A mounted filesystem: capacity is what is free plus what is ours, bytes. `kubelet`: pods are evicted by it."""
 
     mount: str
     device: str
@@ -32,19 +33,32 @@ class Volume:
     capacity: int
     inodes: int | None
     rotational: bool | None
+    kubelet: bool
 
 
-def volume(filesystem: Filesystem) -> Volume:
-    """A filesystem as the plan sees it. Free inodes count only before anything of ours is there."""
-    step = GIB if filesystem.size > 64 * GIB else 64 * MIB
-    return Volume(
-        filesystem.mount,
-        filesystem.device,
-        filesystem.size,
-        round_down(filesystem.free + filesystem.owned, step),
-        None if filesystem.owned else filesystem.inodes_free,
-        filesystem.rotational,
-    )
+def volumes_of(paths: Iterable[str], filesystems: Iterable[Filesystem]) -> tuple[Volume, ...]:
+    """The filesystems that hold these paths. Free inodes count only before anything of ours is there."""
+    local = [found for found in filesystems if found.type not in ("tmpfs", "ramfs")]
+    kubelet = _holding(KUBELET, local)
+    held = dict.fromkeys(found.mount for path in paths if (found := _holding(path, local)))
+    return tuple(
+        Volume(
+            found.mount, found.device, found.size, coarse(found.free + found.owned, found.size),
+            None if found.owned else found.inodes_free, found.rotational, found is kubelet,
+        )
+        for found in local
+        if found.mount in held
+    )  # fmt: skip
+
+
+def coarse(size: int, whole: int) -> int:
+    """A size in steps of about 1/128 of the whole: nodes that differ by less are planned alike."""
+    return round_down(size, max(16 * MIB, 1 << max(0, whole.bit_length() - 8)))
+
+
+def _holding(path: str, filesystems: Iterable[Filesystem]) -> Filesystem | None:
+    holding = [known for known in filesystems if f"{path}/".startswith(f"{known.mount.rstrip('/')}/")]
+    return max(holding, key=lambda known: len(known.mount), default=None)
 
 
 def volume_of(path: str, volumes: tuple[Volume, ...]) -> Volume | None:
@@ -53,10 +67,9 @@ def volume_of(path: str, volumes: tuple[Volume, ...]) -> Volume | None:
     return max(holding, key=lambda known: len(known.mount), default=None)
 
 
-def kept_free(found: Volume, volumes: tuple[Volume, ...], platform: str) -> tuple[int, str]:
+def kept_free(found: Volume, platform: str) -> tuple[int, str]:
     """Bytes that stay free there, and why: the kubelet evicts pods below its threshold."""
-    kubelet = volume_of(KUBELET, volumes)
-    if platform == "kubernetes" and kubelet and kubelet.mount == found.mount:
+    if platform == "kubernetes" and found.kubelet:
         return int(found.size * 0.15), "15 %, the kubelet's eviction threshold"
     if found.mount == "/":
         return int(found.size * 0.10), "10 % of the root filesystem"
@@ -132,7 +145,7 @@ def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, pla
     room = (Room("memory", "memory", state_dir, memory),)
     if held is None:
         return room
-    free = max(0, held.capacity - kept_free(held, volumes, platform)[0])
+    free = max(0, held.capacity - kept_free(held, platform)[0])
     return (*room, Room("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
 
 
@@ -140,7 +153,7 @@ def _path_room(
     tier: CacheTier, where: str, held: Volume, volumes: tuple[Volume, ...], platform: str
 ) -> tuple[Room, list[Finding], list[tuple[str, str]]]:
     path = tier.path or ""
-    keep, why = kept_free(held, volumes, platform)
+    keep, why = kept_free(held, platform)
     usable = max(0, held.capacity - keep)
     findings: list[Finding] = []
     warnings: list[tuple[str, str]] = []

@@ -137,7 +137,9 @@ def _there(sonames: frozenset[str]) -> frozenset[int]:
 
 
 def _tiers(layout: Layout, fleet: Fleet) -> Value[list[dict[str, Any]]]:
-    folders = [(tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers]
+    folders: list[tuple[str, str, int]] = [
+        (tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers
+    ]
     return caches.tiers(folders, layout.worker_need)
 
 

@@ -78,6 +78,8 @@ class Overrides:
 
     def get(self, service: str, key: str) -> tuple[str, Any] | None:
         """(name, amount) of the most specific override of a value; `fuse/x` before `fuse`."""
+        if not self._said:
+            return None
         for name in (f"{service}.{key}", f"{service.partition('/')[0]}.{key}"):
             if name in self._said:
                 return name, self._said[name]

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from alluxio_fuse.plan.assumptions import assumptions, shapes_given
+from alluxio_fuse.plan.checks import check_fleet, check_paths
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
-from alluxio_fuse.plan.hosts import fuse_sites, host_services
+from alluxio_fuse.plan.hosts import Nodes
 from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent
+from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
-from alluxio_fuse.plan.node import NodePlan, plan_node
+from alluxio_fuse.plan.mounts import Mounts
+from alluxio_fuse.plan.node import NodePlan, bears_worker, plan_node
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
@@ -32,7 +36,7 @@ class Plan:
     name: str
     profile: str
     fleet: Service
-    nodes: dict[str, dict[str, Service]]
+    nodes: Mapping[str, dict[str, Service]]
     warnings: list[dict[str, str]]
     assumptions: list[dict[str, str]]
 
@@ -72,7 +76,10 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     problems.force = frozenset(intent.alluxio_force)
     for name in problems.force - INVARIANTS.keys():
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
-    kinds = {name: kind_of(list(said[name]["groups"]), *known) for name, known in read.items()}
+    kinds = {
+        name: kind_of(list(said[name]["groups"]), *known, f"/var/lib/{intent.alluxio_name}")
+        for name, known in read.items()
+    }
     nodes = _nodes(read, kinds, intent, problems)
     fleet = _fleet(intent, nodes, {name: facts for name, (_, facts) in read.items()}, problems)
     overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in fleet.shapes), problems)
@@ -115,7 +122,6 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=f"/var/lib/{intent.alluxio_name}",
         upstream=intent.alluxio_profile == "upstream",
-        master_files=sum(shape.files for shape in shapes),
         clients=len(mounting) * (len(shapes) + 1),
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
     )
@@ -136,17 +142,31 @@ def _load(shapes: tuple[Shape, ...], nodes: list[Node], workers: int) -> Load:
 
 
 def _planned(fleet: Fleet, nodes: list[Node], overrides: Overrides, problems: Problems) -> Plan:
-    plans: dict[Kind, NodePlan] = {}
+    examples: dict[Kind, str] = {}
     for node in nodes:
-        if node.kind not in plans:
-            plans[node.kind] = plan_node(node.kind, fleet, overrides, problems, True)
+        examples.setdefault(node.kind, node.name)
+    bearing = {kind for kind in examples if bears_worker(kind, fleet, overrides)} or set(examples)
+    fleet = replace(fleet, workers=sum(node.kind.gpu_node and node.kind in bearing for node in nodes))
+    mounts = Mounts(fleet, overrides)
+    plans: dict[Kind, NodePlan] = {}
+    for kind, example in examples.items():
+        hosts_worker = kind.gpu_node and kind in bearing
+        plans[kind] = plan_node(kind, example, fleet, overrides, mounts, problems, hosts_worker)
+        check_node(plans[kind], fleet, problems)
+        check_mounts(plans[kind], fleet, problems)
+        if kind.gpu_node and not hosts_worker:
+            problems.warn(
+                f"{example}: memory", "too little for a worker of its own: it reads from other nodes' workers"
+            )
+    by_host = {node.name: plans[node.kind] for node in nodes}
+    check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
+    if not problems.findings:
+        check_fleet(fleet, by_host, problems)
+    made = Nodes(nodes, by_host, fleet, overrides)
+    for example in examples.values():
+        check_properties(fleet, overrides, made[example], problems)
     if problems.findings:
         raise Refused(problems.findings)
-    by_host = {node.name: plans[node.kind] for node in nodes}
-    fuse_files = {kind: fuse_sites(planned, fleet, overrides) for kind, planned in plans.items()}
-    made = {
-        node.name: host_services(node, by_host[node.name], fleet, overrides, fuse_files[node.kind]) for node in nodes
-    }
     return Plan(
         environment=fleet.intent.alluxio_environment,
         name=fleet.name,
@@ -154,8 +174,5 @@ def _planned(fleet: Fleet, nodes: list[Node], overrides: Overrides, problems: Pr
         fleet=fleet_values(fleet, by_host),
         nodes=made,
         warnings=[{"path": path, "message": message} for path, message in dict.fromkeys(problems.warnings)],
-        assumptions=[],
+        assumptions=assumptions(fleet, plans.values(), shapes_given(fleet)),
     )
-
-
-__all__ = ["Plan", "Refused", "plan", "replace"]

@@ -20,11 +20,10 @@ from alluxio_fuse.plan.intent import (
     Sample,
 )
 from alluxio_fuse.plan.layout import Shape
-from alluxio_fuse.plan.media import Disk, volume
+from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import gpu_model
-from alluxio_fuse.plan.units import MIB, round_down
 
 SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
@@ -150,7 +149,7 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
         return None
 
 
-def kind_of(groups: list[str], intent: NodeIntent, facts: Facts) -> Kind:
+def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str) -> Kind:
     """What the values of a node depend on."""
     gpus: dict[str, int] = {}
     if intent.alluxio_gpus is None:
@@ -159,19 +158,18 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts) -> Kind:
     else:
         gpus = {gpu_model(said.model): said.count for said in intent.alluxio_gpus}
     speeds = [interface.speed_mbps for interface in facts.network if interface.speed_mbps]
-    local = [found for found in facts.filesystems if found.type not in ("tmpfs", "ramfs")]
     tiers = tuple(intent.alluxio_cache_tiers)
     return Kind(
         master="masters" in groups,
         gpu_node="gpu_nodes" in groups,
-        memory=round_down(facts.memory.total, 16 * MIB),
+        memory=coarse(facts.memory.total, facts.memory.total),
         memory_limit=facts.memory.limit,
         cpus=float(facts.cpus),
         gpus=tuple(sorted(gpus.items())),
         workload_memory=intent.alluxio_workload_memory,
         workload_cpus=intent.alluxio_workload_cpus,
         tiers_said="".join(tier.model_dump_json() for tier in tiers),
-        volumes=tuple(volume(found) for found in local),
+        volumes=volumes_of([tier.path for tier in tiers if tier.path] or [state_dir], facts.filesystems),
         disks=tuple(_disk(found, facts) for found in facts.block_devices)
         if any(tier.devices for tier in tiers)
         else (),
@@ -273,6 +271,8 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
                 dataset.cache.pin,
                 dataset.cache.share,
                 dataset.through == "cluster",
+                (dataset.readers.uid, dataset.readers.gid, dataset.readers.mode),
+                dataset.source,
             )
         )
     return tuple(shapes)

@@ -16,7 +16,7 @@ SHOWN_KINDS = 6
 
 def plan_table(plan: dict[str, Any]) -> list[str]:
     """Lines: datasets, memory of each kind of node, services, warnings and assumptions."""
-    output = Console(file=StringIO(), width=WIDTH, force_terminal=False, highlight=False)
+    output = Console(file=StringIO(), width=WIDTH, force_terminal=False, highlight=False, markup=False)
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
     output.print(
         f"{plan['name']} · {plan['environment'] or 'no environment'} · platform {fleet['platform']} · "

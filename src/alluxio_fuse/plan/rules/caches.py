@@ -1,6 +1,6 @@
 """Sizes of client caches and worker tiers."""
 
-from typing import Final
+from typing import Any, Final
 
 from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import rule
@@ -44,7 +44,7 @@ def client_cache_share(cache: int, size: int) -> float:
 def tier_need(size: int, files: int, workers: int) -> int:
     """Bytes of one worker's tiers, so that all workers together hold the set below the high watermark."""
     spread = 1.0 if workers == 1 else 1.2  # blocks are placed by hash: some workers get more
-    return round_up((size / workers * spread + blocks(files, size) / workers * PER_PAGE) / HIGH + 256 * MIB, MIB)
+    return round_up((size / workers * spread + blocks(files, size) / workers * PER_PAGE) / HIGH, MIB)
 
 
 def tier_footprint(quota: int, medium: str) -> int:
@@ -52,24 +52,25 @@ def tier_footprint(quota: int, medium: str) -> int:
     return round_up(quota * 1.02, KIB) if medium == "memory" else quota
 
 
-@rule("measured: x3 to x7 over the worker path; small files and whole sets first")
-def client_cache(size: int, medium: str, whole: bool, need: int) -> tuple[int, str]:
-    """Bytes of one dataset's page store on a node."""
-    if not size:
-        return 0, "no medium has room: reads come from the worker"
-    state = "the whole set" if whole else f"{size / need:.0%} of the {format_size(need)} that the whole set needs"
-    return size, f"{state}, on {medium}"
+@rule("measured: x3 to x7 over the worker path; whole sets and small files first")
+def client_cache(
+    size: int, medium: str | None, path: str | None, share: float, need: int
+) -> tuple[dict[str, Any], str]:
+    """{enabled, medium, path, size, page_size} of one dataset's page store on a node; bytes."""
+    amount = {"enabled": path is not None, "medium": medium, "path": path, "size": size, "page_size": PAGE}
+    if path is None:
+        return amount, "no page store: reads come from a worker"
+    state = "the whole set" if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
+    return amount, f"{state}, on {medium}"
 
 
-@rule("an eviction starts at the high watermark: the set must fit below it")
-def tier_quota(quota: int, need: int, medium: str) -> tuple[int, str]:
-    """Bytes of one tier folder."""
-    if quota >= need:
-        return quota, f"this worker's part of all datasets, on {medium}"
-    return quota, f"what {medium} has left; {format_size(need)} would hold this worker's part of all datasets"
-
-
-@rule("Alluxio reserves 5 % of a LOCAL page store; tmpfs rounds each page file up to 4 KiB")
-def tmpfs_size(size: int, used_for: str) -> tuple[int, str]:
-    """Bytes of a tmpfs. tmpfs keeps to its size, ramfs would not."""
-    return size, f"bounds {used_for}; a tmpfs keeps to its size, a ramfs would grow until the node dies"
+@rule("one tier where one medium holds the need, fastest first, else what each medium has left; tmpfs, never ramfs")
+def tiers(folders: list[tuple[str, str, int]], need: int) -> tuple[list[dict[str, Any]], str]:
+    """[{medium, path, quota, high, low}] of (medium, path, quota); bytes, watermarks as parts of the quota."""
+    amount = [
+        {"medium": medium, "path": path, "quota": quota, "high": HIGH, "low": LOW} for medium, path, quota in folders
+    ]
+    held = sum(quota for _, _, quota in folders)
+    if held >= need:
+        return amount, f"this worker's part of all datasets, {format_size(need)}"
+    return amount, f"{format_size(held)} are left; {format_size(need)} would hold this worker's part of all datasets"

@@ -45,24 +45,34 @@ def libfuse_version(declared: int | None, there: frozenset[int], upstream: bool)
     return 3, "libfuse.so.2 is not there"
 
 
-def mount_options(libfuse: int, writable: bool, within: int | None, kernel: int) -> list[str]:
-    """Options that this libfuse knows, for data of this freshness."""
-    timeouts = [f"attr_timeout={kernel}", f"entry_timeout={kernel}"]
+@rule("AlluxioFuse 2.9: any option given replaces its own; options a libfuse does not know make the mount fail")
+def mount_options(libfuse: int, writable: bool, within: int | None, kernel: int) -> tuple[list[str], str]:
+    """Options that this libfuse knows, for data of this freshness; `kernel`: seconds that names and sizes are kept."""
+    immutable = within is None and not writable
     access = ["allow_other"] if writable else ["allow_other", "ro"]
-    keep = ["kernel_cache"] if within is None and not writable else ["auto_cache"]
+    keep = ["kernel_cache"] if immutable else ["auto_cache"]
+    timeouts = [f"attr_timeout={kernel}", f"entry_timeout={kernel}"]
     versioned = ["max_read=131072"] if libfuse == 2 else [f"max_idle_threads={IDLE_THREADS}"]
-    return access + keep + timeouts + versioned
+    asked = f"the kernel asks again after {format_duration(kernel)} and drops the pages of a changed file"
+    why = "immutable: the kernel keeps pages and names" if immutable else asked
+    return [*access, *keep, *timeouts, *versioned], f"libfuse {libfuse}; {why}"
 
 
-@rule("AlluxioFuse 2.9: any option given replaces its own; unknown ones make the mount fail")
-def mount_options_of(libfuse: int, writable: bool, within: int | None, kernel: int) -> tuple[list[str], str]:
-    """Mount options of a tuned dataset."""
-    why = (
-        "immutable: the kernel keeps pages and names"
-        if within is None and not writable
-        else (f"the kernel asks again after {format_duration(kernel)} and drops pages of a changed file")
+@rule("Alluxio's image: its patched libfuse 2 reads MAX_IDLE_THREADS")
+def environment(libfuse: int, upstream: bool) -> tuple[dict[str, str], str]:
+    """Environment of the FUSE process."""
+    if libfuse == 2 and not upstream:
+        return {"MAX_IDLE_THREADS": str(IDLE_THREADS)}, "threads are kept, not made anew for each burst"
+    return {}, "nothing to say"
+
+
+@rule("Alluxio: alluxio.fuse.user.group.translation.enabled is false by default")
+def translation() -> tuple[bool, str]:
+    """Whether Alluxio's owners are shown as users of the node."""
+    return (
+        False,
+        "files belong to root, the folder above the mount decides who reads: no users to be kept alike on nodes",
     )
-    return mount_options(libfuse, writable, within, kernel), f"libfuse {libfuse}; {why}"
 
 
 @rule("Alluxio: about 4 KB of heap per entry")

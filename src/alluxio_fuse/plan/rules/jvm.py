@@ -121,7 +121,7 @@ def container_memory(jvm_heap: int, direct: int, native: int, tmpfs: int) -> tup
 
 
 @rule("JDK release notes: removed flags stop a JVM from starting")
-def jvm_flags(heap: int, direct: int, java: int, cpus: int, trust_store: str | None) -> tuple[list[str], str]:
+def jvm_flags(heap: int, direct: int, java: int, cpus: int) -> tuple[list[str], str]:
     """Flags that start this JDK; the collector is always named, since one CPU silently means SerialGC."""
     collector = "-XX:+UseSerialGC" if cpus < 2 else "-XX:+UseG1GC"
     flags = [
@@ -133,8 +133,6 @@ def jvm_flags(heap: int, direct: int, java: int, cpus: int, trust_store: str | N
         "-XX:+ExitOnOutOfMemoryError",
         "-verbose:gc" if java < 11 else "-Xlog:gc:stdout:time,uptime",
     ]
-    if trust_store:
-        flags += [f"-Djavax.net.ssl.trustStore={trust_store}", "-Djavax.net.ssl.trustStoreType=PKCS12"]
     return flags, f"JDK {java}, {cpus} CPUs: {collector.removeprefix('-XX:+Use')}, stop when out of memory"
 
 

@@ -41,7 +41,32 @@ def cpus_workload(cpus: float, declared: float | None, trains: bool) -> tuple[fl
 @rule("a second epoch is read from it")
 def page_cache_floor(total: int, workload: int) -> tuple[int, str]:
     """Bytes that stay free for the page cache, whatever the caches would like."""
-    return max(128 * MIB, round_up((total - workload) * 0.1, MIB)), "10 % of what training leaves, at least 128Mi"
+    ours = total - workload
+    if ours < 8 * GIB:
+        return 128 * MIB, "small node: 128Mi"
+    return round_up(ours * 0.1, MIB), "10 % of what training leaves"
+
+
+@rule("each byte is counted once: heaps, direct and native memory, tmpfs pages of tiers and client caches")
+def memory_services(size: int) -> tuple[int, str]:
+    """Bytes of all containers of ours."""
+    return size, "all services of ours and their memory caches"
+
+
+@rule("total - reserve - training - services")
+def memory_page_cache(size: int, floor: int) -> tuple[int, str]:
+    """Bytes that are left for the page cache."""
+    return size, f"what is left; at least {format_size(floor)} is kept free"
+
+
+@rule("footprints of the services")
+def level(name: str) -> tuple[str, str]:
+    """How large the services are made: full, lean, or Alluxio's own defaults (upstream)."""
+    return name, {
+        "full": "full services take at most half of what training leaves",
+        "lean": "a small node: small heaps, metadata cached as far as memory goes",
+        "upstream": "Alluxio's own heaps, bounded by what the node has",
+    }[name]
 
 
 def sum_text(parts: dict[str, int]) -> str:

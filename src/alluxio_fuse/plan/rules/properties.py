@@ -22,7 +22,6 @@ class Cluster:
     offset_ports: Mapping[str, Mapping[str, int]]
     state_dir: str
     upstream: bool
-    master_files: int
     clients: int
     object_store: bool
 
@@ -110,7 +109,7 @@ def master(cluster: Cluster, bind: str, address: str) -> Properties:
         {
             "master.journal.type": "EMBEDDED" if quorum else "UFS",
             "master.journal.folder": f"{cluster.state_dir}/journal",
-            "master.metastore.dir": f"{cluster.state_dir}/metastore",
+            "master.metastore.dir": f"{cluster.state_dir}/journal/metastore",
             "master.mount.table.root.ufs": f"{cluster.state_dir}/namespace",
         }
     )
@@ -221,7 +220,6 @@ def job_worker(cluster: Cluster, bind: str, address: str, cpus: int) -> Properti
 class Client:
     """What the client inside a FUSE process is told."""
 
-    dataset: str
     writable: bool
     freshness: Freshness
     cache_path: str | None
@@ -233,8 +231,13 @@ class Client:
     direct_local_reads: bool
 
 
-def fuse(cluster: Cluster, address: str | None, client: Client) -> Properties:
-    """The site file of one dataset's FUSE process; `address` is the node's own, by which it finds its own worker."""
+def own_address(address: str) -> Value[str]:
+    """alluxio.user.hostname of a FUSE process: by this name the client finds the worker of its own node."""
+    return Value(address, "addresses", "by this name the client finds the worker of its own node", OWN)
+
+
+def fuse(cluster: Cluster, client: Client) -> Properties:
+    """The site file of one dataset's FUSE process, without its node's own address."""
     made = addresses(cluster)
     Because(
         made,
@@ -245,10 +248,6 @@ def fuse(cluster: Cluster, address: str | None, client: Client) -> Properties:
     Because(made, "identity", "FUSE acts as Alluxio's own user, the mount's folder decides who reads", OWN)(
         {"security.login.username": "alluxio"}
     )
-    if address is not None:
-        Because(made, "addresses", "by this name the client finds the worker of its own node", OWN)(
-            {"user.hostname": address}
-        )
     if client.web_port is not None:
         Because(made, "metrics", "counters prove the cache states; loopback only", OWN)(
             {

@@ -1,0 +1,161 @@
+"""What must hold across the fleet: caches against sets, gates against what can deliver them, paths against each other."""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.node import NodePlan
+from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.rules.caches import HIGH
+from alluxio_fuse.plan.rules.gate import MOUNT_CEILING
+from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
+from alluxio_fuse.plan.units import MIB, format_size, round_up
+
+QUORUM_NODES = 64
+QUORUM_FILES = 50_000_000
+
+
+def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems) -> None:
+    """All checks that need more than one node's plan."""
+    kinds = list({id(planned): planned for planned in plans.values()}.values())
+    capacity = int(sum(planned.layout.tier_capacity for planned in plans.values()) * HIGH)
+    total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
+    _check_shares(fleet, capacity, total, problems)
+    _check_residency(fleet, kinds, capacity, total, problems)
+    for planned in kinds:
+        if planned.kind.gpu_node:
+            _check_gate(fleet, planned, problems)
+            _check_inodes(fleet, planned, problems)
+    _check_masters(fleet, kinds, problems)
+
+
+def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:
+    """Sources, cache media and mounts never lie within each other."""
+    places = [
+        (f"alluxio_datasets[{d.index}].source", d.source.removeprefix("file://")) for d in fleet.shapes if d.source
+    ]
+    places += [("alluxio_cache_tiers", path) for path in dict.fromkeys(tiers)]
+    places += [("alluxio_name", fleet.mount_root), ("alluxio_name", fleet.state_dir)]
+    ordered = sorted((f"{path}/", variable) for variable, path in places)
+    for (outer, first), (inner, second) in pairwise(ordered):
+        if inner.startswith(outer):
+            how = "is the same as" if inner == outer else "lies within"
+            variable, other = (second, first) if second != "alluxio_name" else (first, second)
+            problems.refuse(variable, inner.rstrip("/"), f"it {how} {outer.rstrip('/')} ({other})",
+                            "name folders that do not contain each other")  # fmt: skip
+
+
+def _check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) -> None:
+    shares = [shape for shape in fleet.shapes if shape.share is not None]
+    promised = sum(shape.share or 0 for shape in shares)
+    if promised > 1:
+        terms = " + ".join(f"{shape.share:g} {shape.name}" for shape in shares)
+        problems.refuse("alluxio_datasets[].cache.share", f"{promised:g}", f"{terms} = {promised:g}, more than there is",
+                        "shares that sum to 1 or less", "shares_hold")  # fmt: skip
+    pinned = [shape for shape in fleet.shapes if shape.pin]
+    if sum(shape.size for shape in pinned) > capacity:
+        terms = " + ".join(f"{format_size(shape.size)} {shape.name}" for shape in pinned)
+        short = round_up((sum(shape.size for shape in pinned) - capacity) / fleet.workers, MIB)
+        problems.refuse("alluxio_datasets[].cache.pin", terms, f"all workers together hold {format_size(capacity)}",
+                        f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer pins", "pin_fits")  # fmt: skip
+    if total <= capacity:
+        return
+    for shape in shares:
+        granted = (shape.share or 0) * capacity
+        if shape.size <= granted and shape.through_cluster:
+            problems.refuse(
+                f"alluxio_datasets[{shape.index}].cache.share", f"{shape.share:g}",
+                f"its {format_size(shape.size)} fit into {shape.share:g} of {format_size(capacity)}, but workers evict by age"
+                f" alone and all datasets together are {format_size(total)}: others would push it out",
+                f"pin it in place of a share, or {format_size(total - capacity)} more of cache in the fleet", "shares_hold",
+            )  # fmt: skip
+
+
+def _check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: int, problems: Problems) -> None:
+    if total <= capacity:
+        return
+    mounted = [planned for planned in kinds if planned.kind.gpu_node]
+    rest = [s for s in fleet.shapes if min((p.layout.client_caches[s.name].share for p in mounted), default=0.0) < 1]
+    if not rest:
+        return
+    names = ", ".join(shape.name for shape in rest)
+    short = round_up((total - capacity) / fleet.workers, MIB)
+    arithmetic = (
+        f"{format_size(total)} of datasets, {fleet.workers} workers hold {format_size(capacity)}"
+        f" ({capacity / total:.0%}); {names} would be read from the under store again in each epoch"
+    )
+    if any(planned.gate.mb_per_s or planned.gate.files_per_s for planned in mounted):
+        problems.refuse("alluxio_cache_tiers", format_size(capacity), arithmetic,
+                        f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer bytes",
+                        "set_fits_caches")  # fmt: skip
+    else:
+        problems.warn("alluxio_cache_tiers", f"{arithmetic}; {format_size(short)} more on each node would hold it")
+
+
+def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
+    wanted = planned.gate.mb_per_s
+    variable = "alluxio_gate" if planned.gate.status == "declared" else "alluxio_gpus"
+    for gap in planned.gate.gaps:
+        problems.warn(f"{planned.example}: alluxio_gpus", f"no public figure for {gap}: declare alluxio_gate,"
+                      " else the verdict will be CANNOT TELL")  # fmt: skip
+    if not wanted:
+        return
+    have = " + ".join(f"{count} x {model}" for model, count in planned.kind.gpus) or "declared"
+    count = sum(number for _, number in planned.kind.gpus)
+    if wanted > MOUNT_CEILING:
+        per = wanted / count if count else wanted
+        fits = (
+            f"at most {int(MOUNT_CEILING / per)} such GPUs per node"
+            if count and per <= MOUNT_CEILING
+            else "a lower gate"
+        )
+        problems.refuse(
+            f"{planned.example}: {variable}", f"{wanted:,.0f} MB/s",
+            f"{have} on {fleet.workload} need {wanted:,.0f} MB/s; the most that one FUSE mount was ever seen to deliver"
+            f" is {MOUNT_CEILING:,.0f} MB/s (32 threads, 100 Gb/s)",
+            f"{fits}; the gate is never relaxed to what is possible", "gate_reachable")  # fmt: skip
+    speed = planned.kind.network_mbps
+    if speed is None:
+        return
+    for shape in fleet.shapes:
+        far = 1 - planned.layout.client_caches[shape.name].share
+        remote = far * (1 - 1 / fleet.workers if planned.hosts_worker else 1)
+        if remote * wanted > speed / 8:
+            problems.refuse(
+                f"{planned.example}: {variable}", f"{wanted:,.0f} MB/s",
+                f"{remote:.0%} of {shape.name} comes from other nodes: {remote * wanted:,.0f} MB/s over a network of"
+                f" {speed / 8:,.0f} MB/s ({speed} Mb/s)",
+                f"a client cache that holds {1 - speed / 8 / wanted:.0%} of the set: "
+                f"{format_size(shape.cache_need)} per node hold all of it", "gate_reachable")  # fmt: skip
+
+
+def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
+    blocks = fleet.load.blocks
+    for room in planned.media:
+        if room.inodes is None:
+            continue
+        held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].room == room]
+        pages = int(sum(2 * (s.files + s.size // MIB) * planned.layout.client_caches[s.name].share for s in held))
+        parts = {"client cache": pages, "worker": blocks if any(t.room == room for t in planned.layout.tiers) else 0}
+        needed = sum(parts.values())
+        if needed > room.inodes:
+            terms = " + ".join(f"{count:,} {name}" for name, count in parts.items() if count)
+            problems.refuse(f"{planned.example}: {room.base}", f"{room.inodes:,} inodes free",
+                            f"{terms} = {needed:,} files and folders (two for each page)",
+                            "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory", "inodes_fit")  # fmt: skip
+
+
+def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> None:
+    nodes, files = fleet.load.nodes, fleet.load.files
+    if fleet.masters < 3 and (nodes >= QUORUM_NODES or files >= QUORUM_FILES):
+        problems.warn("masters", f"{nodes} nodes and {files:,} files hang on one master: three survive the loss of one")
+    for planned in kinds:
+        for name, jvm in planned.budget.jvms.items():
+            if jvm.heap.amount > COMPRESSED_POINTERS:
+                problems.warn(f"{planned.example}: {name}.heap",
+                              f"{format_size(jvm.heap.amount)} is above {format_size(COMPRESSED_POINTERS)}: pointers double")  # fmt: skip
+        for shape in fleet.shapes if planned.kind.gpu_node else ():
+            entries = planned.budget.grants[shape.name].entries
+            if not fleet.upstream and entries < shape.files:
+                problems.warn(f"{planned.example}: fuse/{shape.name}", f"memory for {entries:,} of {shape.files:,} paths:"
+                              " the rest asks the master each time")  # fmt: skip

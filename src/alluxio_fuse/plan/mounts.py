@@ -1,0 +1,123 @@
+"""FUSE on one kind of node: one process for each dataset. Processes alike are derived once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from alluxio_fuse.plan.budget import Grant
+from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.layout import ClientCache, Shape
+from alluxio_fuse.plan.overrides import Overrides
+from alluxio_fuse.plan.places import folder
+from alluxio_fuse.plan.process import process
+from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
+from alluxio_fuse.plan.rules.jvm import Jvm
+from alluxio_fuse.plan.site import site
+from alluxio_fuse.plan.values import Service, Value
+
+DERIVED = "alluxio_name and the dataset's name"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the FUSE process of a dataset depends on, its node's name and address apart."""
+
+    jvm: Jvm
+    grant: Grant
+    cache: ClientCache
+    cpus: int
+    nofile: Value[int]
+    libfuse: Value[int]
+    local_worker: bool
+    one_tier_folder: bool
+
+
+class Mounts:
+    """The FUSE services of a fleet."""
+
+    def __init__(self, fleet: Fleet, overrides: Overrides) -> None:
+        self._fleet = fleet
+        self._overrides = overrides
+        self._made: dict[tuple[object, ...], Service] = {}
+
+    def service(self, shape: Shape, setting: Setting) -> Service:
+        """Everything of one FUSE process but the node's own address."""
+        jvm, cache = setting.jvm, setting.cache
+        key = (shape.index, jvm.heap.amount, jvm.direct.amount, setting.grant, cache.size, cache.footprint,
+               cache.room and (cache.room.medium, cache.room.base), setting.cpus, setting.nofile.amount,
+               setting.libfuse.amount, setting.local_worker, setting.one_tier_folder)  # fmt: skip
+        if key not in self._made:
+            self._made[key] = self._derive(shape, setting)
+        return self._made[key]
+
+    def _derive(self, shape: Shape, setting: Setting) -> Service:
+        fleet, overrides = self._fleet, self._overrides
+        name = f"fuse/{shape.name}"
+        cache = setting.cache
+        root = f"{fleet.mount_root}/{shape.name}"
+        uid, gid, mode = shape.readers
+        tmpfs = cache.footprint if cache.room and cache.room.medium == "memory" else 0
+        service = process(name, setting.jvm, tmpfs, setting.cpus, setting.nofile, fleet, overrides)
+        service |= {
+            "alluxio_path": Value(f"/{shape.name}", "alluxio_path", "each dataset is a nested mount", DERIVED),
+            "mount_parent": Value(
+                {"path": root, "uid": uid, "gid": gid, "mode": mode},
+                "mount_parent",
+                "its owner and mode decide who reads",
+                "alluxio_datasets[].readers",
+            ),
+            "mount_point": Value(f"{root}/data", "mount_point", "below a folder that outlives a remount", DERIVED),
+            "mount_options": overrides.apply(name, "mount_options", self._options(shape, setting.libfuse.amount)),
+            "libfuse_version": setting.libfuse,
+            "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
+            "client_cache": self._client_cache(shape, cache, name),
+            "metadata_cache_entries": overrides.apply(
+                name, "metadata_cache_entries", fuse.metadata_cache_entries(shape.files, setting.grant.entries)
+            ),
+            "translation": fuse.translation(),
+            "expected": expectation.expected(
+                cache.room.medium if cache.room else None, cache.share, setting.local_worker
+            ),
+            "ports": ports.fuse_ports(shape.index, fleet.intent.alluxio_port_offset, fleet.upstream),
+            "bind_address": Value(
+                "127.0.0.1", "bind_address", "counters are read on the node itself", "Alluxio listens everywhere"
+            ),
+        }
+        if not shape.through_cluster:
+            service["under_store"] = Value(
+                shape.source, "under_store", "read without a cluster", "alluxio_datasets[].through"
+            )
+        return service | {"properties": site(self._properties(shape, setting, service), name, overrides)}
+
+    def _options(self, shape: Shape, libfuse: int) -> Value[list[str]]:
+        if self._fleet.upstream:
+            return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
+        kernel = fuse.freshness_layers(shape.within).kernel
+        return fuse.mount_options(libfuse, shape.writable, shape.within, kernel)
+
+    def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[dict[str, Any]]:
+        medium = cache.room.medium if cache.room else None
+        path = f"{folder(self._fleet, cache.room, 'client-cache')}/{shape.name}" if cache.room else None
+        made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need)
+        if said := self._overrides.get(name, "client_cache_size"):
+            made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
+        return made
+
+    def _properties(self, shape: Shape, setting: Setting, service: Service) -> properties.Properties:
+        cache = service["client_cache"].amount
+        fleet = self._fleet
+        client = properties.Client(
+            writable=shape.writable,
+            freshness=fuse.freshness_layers(shape.within),
+            cache_path=cache["path"],
+            cache_size=cache["size"],
+            entries=service["metadata_cache_entries"].amount,
+            libfuse=setting.libfuse.amount,
+            web_port=service["ports"].amount.get("web"),
+            workers=fleet.workers,
+            # Containers and pods do not see the worker's folder; reads of a whole client cache do not need it.
+            direct_local_reads=fleet.intent.alluxio_platform == "host"
+            and setting.one_tier_folder
+            and not any(each.writable for each in fleet.shapes)
+            and cache["path"] is None,
+        )
+        return properties.fuse(fleet.cluster, client)
