@@ -119,3 +119,8 @@ def test_notes_tell_how_to_mount_and_watch(helm: Helm) -> None:
         "delete pod",
     ):
         assert words in notes
+
+
+def test_api_server_takes_the_examples(cluster: list[str]) -> None:
+    examples = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "examples").iterdir())]
+    apply(cluster, examples, "--dry-run=server")

@@ -1,10 +1,12 @@
 """What holds for every object of every case."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from helm import CASES, Helm, Object, case, containers, pod_template
+import yaml
+from helm import CASES, CHART, Helm, Object, case, containers, pod_template
 
 SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"}
 WITH_FUSE = ("object-store", "nvme-nodes", "shared-filesystem", "autoscaling", "official-image")
@@ -122,3 +124,18 @@ def test_tiers_of_one_medium_do_not_meet(helm: Helm) -> None:
     assert lines[f"{prefix}level1.dirs.path"] == "/tiers/ssd-0/blocks,/tiers/ssd-1/blocks"
     assert lines[f"{prefix}level1.dirs.mediumtype"] == "SSD,SSD"
     assert lines[f"{prefix}level1.dirs.quota"] == "819200MB,819200MB"
+
+
+@pytest.mark.parametrize("path", sorted((CHART / "examples").iterdir()), ids=lambda path: path.stem)
+def test_examples_mount_what_the_chart_makes(helm: Helm, path: Path) -> None:
+    objects = helm.objects(case("object-store"))
+    pod = pod_template(yaml.safe_load(path.read_text()))
+    assert pod is not None
+    claims = {one["metadata"]["name"] for one in objects.values() if one["kind"] == "PersistentVolumeClaim"}
+    for volume in pod["spec"]["volumes"]:
+        if "hostPath" in volume:
+            assert volume["hostPath"]["path"] in host_paths(list(objects.values()))
+        if "persistentVolumeClaim" in volume:
+            assert volume["persistentVolumeClaim"]["claimName"] in claims
+    for one in containers(pod):
+        assert one["volumeMounts"][0]["mountPropagation"] == "HostToContainer"

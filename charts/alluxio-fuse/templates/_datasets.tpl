@@ -51,11 +51,14 @@ file:///sources/{{ .dataset.name }}
 {{- /* Options of the nested mount that are no secret, as YAML. */ -}}
 {{- define "alluxio.datasetOptions" -}}
 {{- $options := dict -}}
+{{- if hasPrefix "s3://" .dataset.source -}}
+{{- $_ := set $options "alluxio.underfs.s3.inherit.acl" "false" -}}
+{{- $_ := set $options "alluxio.underfs.s3.default.mode" (ternary "0755" "0555" .dataset.writable) -}}
+{{- end -}}
 {{- with .dataset.s3 -}}
 {{- if .endpoint -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint" .endpoint -}}{{- end -}}
-{{- if .region -}}{{- $_ := set $options "alluxio.underfs.s3.region" .region -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint.region" .region -}}{{- end -}}
+{{- if .region -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint.region" .region -}}{{- end -}}
 {{- if .pathStyle -}}{{- $_ := set $options "alluxio.underfs.s3.disable.dns.buckets" "true" -}}{{- end -}}
-{{- $_ := set $options "alluxio.underfs.s3.inherit.acl" "false" -}}
 {{- end -}}
 {{- with .dataset.oss -}}
 {{- $_ := set $options "fs.oss.endpoint" .endpoint -}}

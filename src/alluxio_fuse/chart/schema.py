@@ -49,6 +49,7 @@ def ref(name: str) -> Schema:
 NAME = ref("name")
 PATH = ref("path")
 MEMORY = ref("memory")
+SPARE = ref("spare")
 LABELS = ref("labels")
 DIGEST = string("^[0-9a-f]{64}$")
 RELATIVE = string("^[^/].*$")
@@ -59,6 +60,7 @@ DEFINITIONS: dict[str, Schema] = {
     "optionalPath": string("^(/([A-Za-z0-9._-]+/)*[A-Za-z0-9._-]+)?$"),
     "quantity": string("^[0-9]+(Ki|Mi|Gi|Ti|k|M|G|T)?$"),
     "memory": string("^[1-9][0-9]*(Mi|Gi|Ti)$"),
+    "spare": string("^[0-9]+(Mi|Gi|Ti)$"),
     "cpu": {"anyOf": [string(r"^[0-9]+(m|\.[0-9]+)?$"), {"type": "number", "exclusiveMinimum": 0}]},
     "ratio": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
     "labels": {"type": "object", "additionalProperties": string()},
@@ -147,7 +149,8 @@ FUSE_OF_DATASET = {
             "hostPath": closed({"path": PATH}),
         }
     ),
-    "pageCache": MEMORY,
+    "pageCache": SPARE,
+    "env": LABELS,
     **{key: POD[key] for key in ("nodeSelector", "tolerations", "affinity", "podAnnotations", "podLabels")},
 }
 
@@ -222,7 +225,7 @@ VALUES: dict[str, Schema] = {
             "replicas": integer(1),
             "tiers": items(TIER, minItems=1),
             **JAVA,
-            "pageCache": MEMORY,
+            "pageCache": SPARE,
             **POD,
             "topologySpread": ref("topologySpread"),
             "maxUnavailable": {"anyOf": [integer(1), string("^[1-9][0-9]*%$")]},

@@ -1,0 +1,51 @@
+"""What the planner decides goes through the chart unchanged, and a real API server takes it."""
+
+from typing import Any
+
+import fleets
+import pytest
+from helm import Helm, containers
+from test_render import apply
+
+from alluxio_fuse.chart.values import chart_values
+from alluxio_fuse.plan import plan
+
+VARIABLES = {
+    "alluxio_platform": "kubernetes",
+    "alluxio_environment": "staging",
+    "alluxio_datasets": [
+        {"name": "imagenet", "source": "s3://bucket/imagenet", "files": 1_300_000, "bytes": 150 * 10**9},
+        {"name": "clicks", "source": "s3://bucket/clicks", "files": 1000, "bytes": 10**9, "freshness": "within: 10m"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def planned() -> dict[str, Any]:
+    return plan(fleets.fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+
+
+def test_api_server_takes_a_planned_release(helm: Helm, cluster: list[str], planned: dict[str, Any]) -> None:
+    objects = list(helm.objects(values=chart_values(planned, {"imagenet": "keys"})).values())
+    apply(cluster, [one for one in objects if one["kind"] not in ("PriorityClass", "Pod")], "--dry-run=server")
+
+
+def test_memory_and_mount_options_are_the_planned_ones(helm: Helm, planned: dict[str, Any]) -> None:
+    objects = helm.objects(values=chart_values(planned))
+    for dataset in ("imagenet", "clicks"):
+        template = objects["DaemonSet", f"alluxio-fuse-fuse-{dataset}"]["spec"]["template"]
+        fuse = next(one for one in containers(template) if one["name"] == "fuse")
+        wanted = {key: value["amount"] for key, value in planned["nodes"]["node-1"][f"fuse/{dataset}"].items()}
+        assert fuse["resources"]["limits"]["memory"] == f"{wanted['container_memory'] // 2**20}Mi"
+        assert fuse["args"][1] == f"--fuse-opts={','.join(wanted['mount_options'])}"
+        assert fuse["args"][2] == wanted["mount_point"]
+
+
+def test_site_file_is_the_planned_one(helm: Helm, planned: dict[str, Any]) -> None:
+    site = helm.objects(values=chart_values(planned))["ConfigMap", "alluxio-fuse"]["data"]["fuse-imagenet.properties"]
+    made = dict(line.split("=", 1) for line in site.splitlines())
+    wanted = planned["nodes"]["node-1"]["fuse/imagenet"]["properties"]["amount"]
+    places = {key for key in wanted if key.endswith((".port", ".hostname", ".dirs", ".bind.host", ".size"))}
+    assert {key: made.get(key) for key in wanted.keys() - places} == {
+        key: wanted[key] for key in wanted.keys() - places
+    }

@@ -1,0 +1,152 @@
+"""Values of the chart from a plan: the same amounts, in the chart's words."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.chart.values import UnlikeNodesError, chart_values
+
+GIB, MIB = 2**30, 2**20
+
+
+def service(heap: int, limit: int, **more: Any) -> dict[str, Any]:
+    """A Java service of a plan: MiB of heap and of its limit."""
+    flags = [f"-Xms{heap}m", f"-Xmx{heap}m", "-XX:MaxDirectMemorySize=128m", "-XX:+UseSerialGC"]
+    return {
+        "heap": heap * MIB,
+        "direct_memory": 128 * MIB,
+        "container_memory": limit * MIB,
+        "jvm_flags": [
+            *flags,
+            "-XX:ActiveProcessorCount=16",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Xlog:gc:stdout:time,uptime",
+        ],
+        "properties": {"alluxio.master.hostname": "m", "alluxio.user.rpc.retry.max.duration": "1min"},
+        **more,
+    }
+
+
+def fuse(dataset: str, **cache: Any) -> dict[str, Any]:
+    return service(
+        1024,
+        4096,
+        mount_options=["allow_other", "ro"],
+        libfuse_version=2,
+        environment={"MAX_IDLE_THREADS": "64"},
+        client_cache={"enabled": True, "page_size": MIB, "path": f"/mnt/nvme0/a/client-cache/{dataset}", **cache},
+    )
+
+
+def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "source": source,
+        "writable": False,
+        "freshness": "immutable",
+        "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
+        "options": {},
+        **more,
+    }
+
+
+@pytest.fixture
+def plan() -> dict[str, Any]:
+    """Two nodes alike: a tier in memory and one on a disk, a dataset on S3 and one on a shared filesystem."""
+    tiers = [
+        {"medium": "memory", "path": "/var/lib/a/tier/memory", "quota": GIB, "high": 0.99, "low": 0.8},
+        {"medium": "ssd", "path": "/mnt/nvme0/a/tier", "quota": 100 * GIB, "high": 0.99, "low": 0.8},
+    ]
+    here = {
+        "node": {
+            "mount_root": "/mnt/a",
+            "cache_media": [
+                {"kind": "filesystem", "path": "/mnt/nvme0"},
+                {"kind": "tmpfs", "path": "/var/lib/a/tier/memory"},
+            ],
+        },
+        "worker": service(1024, 4096, tiers=tiers),
+        "job_worker": service(512, 1024),
+        "fuse/imagenet": fuse("imagenet", medium="memory", size=2 * GIB),
+        "fuse/lake": fuse("lake", medium="ssd", size=50 * GIB),
+    }
+    fleet = {
+        "image": "registry.example:5000/a/alluxio-fuse:2.9.6",
+        "java_major": 17,
+        "masters": ["a-master-0"],
+        "datasets": [
+            dataset("imagenet", "s3://bucket/imagenet/", options={"alluxio.underfs.s3.endpoint": "https://s3"}),
+            dataset("lake", "file:///mnt/lustre/lake"),
+        ],
+    }
+    first = {"master": service(2048, 3072), "job_master": service(512, 1024), **here}
+    nodes = {"node-0": first, "node-1": copy.deepcopy(here)}
+    return {
+        "name": "a",
+        "fleet": explained(fleet),
+        "nodes": {host: {name: explained(one) for name, one in services.items()} for host, services in nodes.items()},
+    }
+
+
+def explained(amounts: dict[str, Any]) -> dict[str, Any]:
+    return {key: {"amount": amount, "rule": "r", "why": "w", "source": "s"} for key, amount in amounts.items()}
+
+
+def test_java_is_typed_and_its_parts_make_the_limit(plan: dict[str, Any]) -> None:
+    worker = chart_values(plan)["worker"]
+    assert worker["jvm"] == {
+        "heap": "1024Mi",
+        "direct": "128Mi",
+        "overhead": "1920Mi",
+        "collector": "Serial",
+        "extra": ["-XX:ActiveProcessorCount=16"],
+    }
+    assert worker["resources"] == {"requests": {"memory": "4096Mi"}, "limits": {"memory": "4096Mi"}}
+
+
+def test_what_the_chart_derives_is_left_to_it(plan: dict[str, Any]) -> None:
+    assert chart_values(plan)["master"]["properties"] == {"alluxio.user.rpc.retry.max.duration": "1min"}
+
+
+def test_tiers_on_disks_say_what_must_be_mounted(plan: dict[str, Any]) -> None:
+    memory, ssd = chart_values(plan)["worker"]["tiers"]
+    assert memory == {"medium": "memory", "quota": "1024Mi", "high": 0.99, "low": 0.8, "emptyDir": {}}
+    assert ssd["hostPath"] == {"path": "/mnt/nvme0/a/tier", "mountPoint": "/mnt/nvme0"}
+
+
+def test_datasets(plan: dict[str, Any]) -> None:
+    imagenet, lake = chart_values(plan, {"imagenet": "imagenet-keys"})["datasets"]
+    assert imagenet["source"] == "s3://bucket/imagenet"
+    assert imagenet["credentials"] == {"secret": "imagenet-keys", "accessKey": "access_key", "secretKey": "secret_key"}
+    assert imagenet["fuse"]["clientCache"] == {"enabled": True, "medium": "memory", "size": "2048Mi", "pageSize": "1Mi"}
+    assert imagenet["fuse"]["jvm"]["overhead"] == "896Mi"
+    assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
+    assert "credentials" not in lake
+    assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache"}
+
+
+@pytest.mark.parametrize(
+    ("image", "parts"),
+    [
+        ("registry.example:5000/a/b:1", ("registry.example:5000/a/b", "1", "")),
+        ("registry.example:5000/a/b", ("registry.example:5000/a/b", "", "")),
+        ("a/b@sha256:00", ("a/b", "", "sha256:00")),
+    ],
+)
+def test_image(plan: dict[str, Any], image: str, parts: tuple[str, str, str]) -> None:
+    plan["fleet"]["image"]["amount"] = image
+    made = chart_values(plan)["image"]
+    assert (made["repository"], made["tag"], made["digest"]) == parts
+
+
+def test_nodes_that_differ_are_refused_by_name(plan: dict[str, Any]) -> None:
+    plan["nodes"]["node-1"]["worker"]["heap"]["amount"] = 5 * GIB
+    with pytest.raises(UnlikeNodesError, match="worker: node-0 and node-1 differ in heap"):
+        chart_values(plan)
+
+
+def test_addresses_of_nodes_are_no_difference(plan: dict[str, Any]) -> None:
+    properties = plan["nodes"]["node-1"]["worker"]["properties"]["amount"]
+    properties["alluxio.worker.hostname"] = "node-1"
+    assert chart_values(plan)["worker"]["properties"] == {"alluxio.user.rpc.retry.max.duration": "1min"}
