@@ -24,9 +24,8 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def warm_steps(header: Any, dataset: Any, kept: Any, levels: Any, workers: bool, disruptive: bool) -> dict[str, Any]:
-    """What is left to do to fill the caches with a dataset."""
-    settings = {"workers": workers, "disruptive": disruptive}
+def warm_steps(header: Any, dataset: Any, kept: Any, levels: Any, **settings: bool) -> dict[str, Any]:
+    """What is left to do to fill the caches with a dataset; settings `workers` and `disruptive`."""
     return warming.steps(_plain(header), _plain(dataset), _plain(kept), _plain(levels), settings)
 
 

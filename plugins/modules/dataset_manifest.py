@@ -22,7 +22,7 @@ attributes:
     description: Says whether the manifest would be made again.
 options:
   source:
-    description: The source, C(file:///folder) or C(s3://bucket/prefix); without it the manifest at O(path) is looked at.
+    description: The source, C(file:///folder) or C(s3://bucket/prefix); without it O(path) is looked at.
     type: str
   path:
     description: File of the manifest (JSON lines).

@@ -30,9 +30,8 @@ options:
     type: int
     default: 0
   mode:
-    description: Mode in octal. Not used with O(guard=true).
+    description: Mode in octal. V(0755) when not given; with O(guard=true) V(0000).
     type: str
-    default: "0755"
   contents:
     description: With O(state=absent), whether what is in the folder goes too; else a folder that is not empty stays.
     type: bool
@@ -71,7 +70,8 @@ def present(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     path, guard = Path(parameters["path"]), parameters["guard"]
     if mounts.mount_at(mounts.read_mounts(), str(path)) and guard:
         return {"changed": False, "immutable": False}
-    owner, mode = (0, 0) if guard else (parameters["owner"], int(parameters["mode"], 8))
+    owner = 0 if guard else parameters["owner"]
+    mode = int(parameters["mode"] or ("0000" if guard else "0755"), 8)
     exists = path.is_dir()
     if exists:
         about = path.stat()
@@ -116,7 +116,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "guard": {"type": "bool", "default": False},
             "owner": {"type": "int", "default": 0},
-            "mode": {"type": "str", "default": "0755"},
+            "mode": {"type": "str"},
             "contents": {"type": "bool", "default": False},
             "before": {"type": "dict"},
         },

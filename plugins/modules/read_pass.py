@@ -61,7 +61,7 @@ EXAMPLES = r"""
     manifest: /var/lib/alluxio-fuse/manifests/imagenet.jsonl
     metrics: {fuse: ["127.0.0.1:49999"], worker: ["127.0.0.1:30000"]}
     passes:
-      - {name: first, path: mount, state: client-cache, root: /mnt/alluxio-fuse/imagenet/data, kind: small, before: drop}
+      - {name: one, path: mount, state: client-cache, root: /mnt/alluxio-fuse/set/data, kind: small, before: drop}
 """
 
 RETURN = r"""

@@ -15,7 +15,8 @@ WIDTH = 132
 
 def render(check: Check) -> str:
     """All datasets, then the gate and the verdict with its reasons."""
-    out = Console(file=StringIO(), width=WIDTH, highlight=False)
+    text = StringIO()
+    out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
     for dataset in check.datasets:
         out.print(_table(dataset))
         for mistake in dataset.mistakes[:5]:
@@ -24,8 +25,7 @@ def render(check: Check) -> str:
     out.print(f"verdict  {check.verdict}", markup=False)
     for reason in check.reasons:
         out.print(f"         {reason}", markup=False)
-    assert isinstance(out.file, StringIO)
-    return out.file.getvalue().rstrip()
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def _table(dataset: Dataset) -> Table:

@@ -15,7 +15,7 @@ def steps(
     levels: Mapping[str, Any],
     settings: Mapping[str, bool],
 ) -> dict[str, Any]:
-    """{first: passes, load: bool, fill: passes}; `settings` are {workers: there are any, disruptive: may drop caches}."""
+    """{first: passes, load: bool, fill: passes}; `settings` say whether there are workers and what may be disrupted."""
     mount, cache = dataset["mount_point"], dataset["client_cache_bytes"]
     done = {one["name"] for one in kept.get("passes", [])}
     filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
