@@ -32,7 +32,8 @@ class Container:
     """One container: everything the engine is told, and the site file it is started with.
 
     `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are joined
-    into the file on the node). `mount_parent` (`{path, uid, gid, mode}`) is the folder above the mount point of a FUSE container. `digest` changes with anything for which a running container must be replaced.
+    into the file on the node). `mount_parent` (`{path, uid, gid, mode}`) is the folder above the mount point of a FUSE container, and
+    `client_cache` the folder of its client cache, if it has one. `digest` changes with anything for which a running container must be replaced.
     """
 
     name: str
@@ -49,45 +50,53 @@ class Container:
     ready: dict[str, Any]
     mount_point: str = ""
     mount_parent: dict[str, Any] | None = None
+    client_cache: str = ""
     devices: list[str] = field(default_factory=list)
     cap_add: list[str] = field(default_factory=list)
 
 
-def containers(plan: Mapping[str, Any], host: str, ca_file: str = "") -> list[dict[str, Any]]:
+def ca_files(plan: Mapping[str, Any]) -> list[str]:
+    """Files on the controller with the private CAs of object stores, each once."""
+    stores = [dataset["s3"] for dataset in plan["fleet"]["datasets"]["amount"] if dataset["s3"]]
+    return sorted({store["ca_file"] for store in stores if store["ca_file"]})
+
+
+def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
     """The containers of `host` in starting order: :class:`Container` as a dictionary, with its `digest`."""
     services: Amounts = {
         service: {key: value["amount"] for key, value in keys.items()} for service, keys in plan["nodes"][host].items()
     }
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
-    made = [_container(plan["name"], service, services, fleet, ca_file) for service in _in_order(services)]
+    private_ca = bool(ca_files(plan))
+    made = [_container(plan["name"], service, services, fleet, private_ca) for service in _in_order(services)]
     return [{**asdict(one), "digest": _digest(one, fleet["image"])} for one in made]
 
 
-def folders(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
+def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """Folders of a host that containers write to or readers enter: `{path, uid, gid, mode, contents}`.
 
-    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. Cache media and
-    mount points are made elsewhere.
+    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. The media that
+    caches lie on, and mount points, are made elsewhere.
     """
-    state = node["state_dir"]
 
     def folder(path: str, uid: int, mode: str, contents: bool, gid: int | None = None) -> dict[str, Any]:
         return {"path": path, "uid": uid, "gid": uid if gid is None else gid, "mode": mode, "contents": contents}
 
-    found = [folder(f"{state}/conf", 0, "0755", True), folder(f"{state}/namespace", _SERVICE_USER, "0755", True)]
+    found = [folder(f"{state_dir}/conf", 0, "0755", True), folder(f"{state_dir}/namespace", _SERVICE_USER, "0755", True)]
     if any(service["service"] == "master" for service in services):
-        found.append(folder(f"{state}/journal", _SERVICE_USER, "0700", True))
+        found.append(folder(f"{state_dir}/journal", _SERVICE_USER, "0700", True))
     parents = [service["mount_parent"] for service in services if service["mount_parent"]]
-    if parents:
-        found.append(folder(node["mount_root"], 0, "0755", False))
+    found += [folder(one["client_cache"], 0, "0700", True) for one in services if one["client_cache"]]
+    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
+    found += [folder(root, 0, "0755", False) for root in roots]
     found += [folder(parent["path"], parent["uid"], parent["mode"], False, parent["gid"]) for parent in parents]
     return found
 
 
-def owned_items(services: Sequence[Mapping[str, Any]], node: Mapping[str, Any]) -> list[dict[str, Any]]:
+def owned_items(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """What the containers platform makes on a host, as items of the ownership record, in the order of making."""
     points = [service["mount_point"] for service in services if service["mount_point"]]
-    items = [("directory", folder["path"], folder["contents"]) for folder in folders(services, node)]
+    items = [("directory", folder["path"], folder["contents"]) for folder in folders(services, state_dir)]
     items += [("directory", point, False) for point in points]
     items += [("mount", service["mount_parent"]["path"], False) for service in services if service["mount_parent"]]
     items += [("container", service["name"], False) for service in services]
@@ -119,7 +128,7 @@ def _in_order(services: Amounts) -> list[str]:
     return sorted(ours, key=lambda name: (order.index(name.partition("/")[0]), name))
 
 
-def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any], ca_file: str) -> Container:
+def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any], private_ca: bool) -> Container:
     kind, _, dataset = service.partition("/")
     verb, java_opts = _SERVICES[kind]
     mine, node = services[service], services["node"]
@@ -127,7 +136,7 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
     conf_dir = f"{node['state_dir']}/conf/{container_name}"
     under_store = kind in _UNDER_STORE_SERVICES
     conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
-    if under_store and ca_file:
+    if under_store and private_ca:
         conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
     return Container(
         name=container_name,
@@ -144,6 +153,7 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
         ready=_ready(kind, mine),
         mount_point=mine["mount_point"] if kind == "fuse" else "",
         mount_parent=mine["mount_parent"] if kind == "fuse" else None,
+        client_cache=_client_cache(mine) if kind == "fuse" else "",
         devices=["/dev/fuse"] if kind == "fuse" else [],
         cap_add=["SYS_ADMIN"] if kind == "fuse" else [],
     )
@@ -163,9 +173,13 @@ def _storage(kind: str, mine: dict[str, Any], node: dict[str, Any]) -> list[str]
     if kind == "worker":
         return _same(*(tier["path"] for tier in mine["tiers"]), namespace)
     if kind == "fuse":
-        cache, parent = mine["client_cache"], mine["mount_parent"]["path"]
-        return [f"{parent}:{parent}:rshared", *(_same(cache["path"]) if cache["enabled"] else [])]
+        cache, parent = _client_cache(mine), mine["mount_parent"]["path"]
+        return [f"{parent}:{parent}:rshared", *(_same(cache) if cache else [])]
     return _same(namespace)
+
+
+def _client_cache(fuse: dict[str, Any]) -> str:
+    return str(fuse["client_cache"]["path"]) if fuse["client_cache"]["enabled"] else ""
 
 
 def _same(*paths: str) -> list[str]:
