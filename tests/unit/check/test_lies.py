@@ -1,0 +1,164 @@
+"""Lies planted in what a node measured: none may pass, each has to be named."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.check.verdict import Check, check
+
+SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+Measured = dict[str, Any]
+
+
+def judged(measured: Measured, gate: dict[str, Any] | None = None, **settings: Any) -> Check:
+    return check([measured], gate or {}, SETTINGS | settings, "2026-11-21T08:00:00Z", {})
+
+
+def each(measured: Measured, path: str, state: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Measured:
+    def applied(one: dict[str, Any]) -> dict[str, Any]:
+        return one | change(one) if (one["path"], one["state"]) == (path, state) else one
+
+    return measured | {key: [applied(one) for one in measured[key]] for key in ("results", "kept")}
+
+
+def test_without_a_lie_it_passes(measured: Measured) -> None:
+    result = judged(measured)
+    assert result.verdict == "PASS"
+    assert {row.established for row in result.datasets[0].rows} == {True}
+    assert result.datasets[0].disk_ratio is not None
+    assert result.datasets[0].disk_ratio.median == pytest.approx(1.6)
+
+
+def problem(what: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda _: {"verified": {"compared": 1, "digested": 1, "wrong": 1, "problems": [{"path": "a", "what": what}]}}
+
+
+@pytest.mark.parametrize(
+    ("lie", "verdict", "reason"),
+    [
+        (
+            lambda m: each(
+                m, "mount", "client-cache", lambda _: {"wrong": 1, "problems": [{"path": "a", "what": "9 of 10 bytes"}]}
+            ),
+            "FAIL",
+            "a: 9 of 10 bytes",
+        ),
+        (lambda m: each(m, "mount", "client-cache", problem("wrong digest")), "FAIL", "a: wrong digest"),
+        (lambda m: each(m, "mount", "cold", problem("wrong digest")), "FAIL", "a: wrong digest"),
+        (lambda m: each(m, "mount", "page-cache", lambda o: {"files": o["files"] - 1}), "FAIL", "files and"),
+        (
+            lambda m: each(
+                m, "mount", "client-cache", lambda _: {"mount": {"point": "/", "type": "ext4", "source": "x"}}
+            ),
+            "CANNOT TELL",
+            "not on a FUSE mount",
+        ),
+        (
+            lambda m: each(m, "mount", "client-cache", lambda _: {"resident_before": 1.0}),
+            "CANNOT TELL",
+            "in the page cache before",
+        ),
+        (lambda m: each(m, "disk", "disk", lambda _: {"storage_bytes": 0}), "CANNOT TELL", "came from the device"),
+        (lambda m: m | {"kept": []}, "CANNOT TELL", "no measurement of that was kept"),
+        (
+            lambda m: (
+                m
+                | {
+                    "results": [o | {"verified": None} for o in m["results"]],
+                    "kept": [o | {"verified": None} for o in m["kept"]],
+                }
+            ),
+            "CANNOT TELL",
+            "no digest was compared",
+        ),
+        (lambda m: m | {"results": []}, "CANNOT TELL", "no pass was made"),
+    ],
+    ids=[
+        "truncated file",
+        "wrong bytes",
+        "wrong bytes in a first read",
+        "reader skips a file",
+        "mount missing",
+        "page cache left warm",
+        "disk answers from memory",
+        "caches filled before",
+        "digests never compared",
+        "nothing measured",
+    ],
+)
+def test_a_lie_does_not_pass(
+    measured: Measured, lie: Callable[[Measured], Measured], verdict: str, reason: str
+) -> None:
+    result = judged(lie(measured))
+    assert result.verdict == verdict
+    assert any(reason in said for said in result.reasons)
+
+
+def test_one_slow_node_of_many_fails(measured: Measured) -> None:
+    slow = each(measured, "mount", "client-cache", lambda o: {"files_per_s": o["files_per_s"] / 10}) | {"host": "node2"}
+    result = check([measured, slow], {}, SETTINGS, "", {})
+    assert result.verdict == "FAIL"
+    assert [reason.split(":")[0] for reason in result.reasons] == ["imagenet on node2"]
+
+
+def test_noise_across_the_gate_gives_no_verdict(measured: Measured) -> None:
+    rates = iter([2000.0, 20000.0, 3000.0, 16000.0, 5000.0] * 2)
+    result = judged(each(measured, "mount", "client-cache", lambda _: {"files_per_s": next(rates)}))
+    assert result.verdict == "CANNOT TELL"
+    assert "too noisy to tell" in result.reasons[0]
+
+
+def test_noise_far_above_the_gate_does_not_matter(measured: Measured) -> None:
+    rates = iter([20000.0, 80000.0, 30000.0, 60000.0, 50000.0] * 2)
+    assert judged(each(measured, "mount", "client-cache", lambda _: {"files_per_s": next(rates)})).verdict == "PASS"
+
+
+def test_slower_than_the_disk_fails(measured: Measured) -> None:
+    result = judged(measured, {"min_disk_ratio": 2.0})
+    assert result.verdict == "FAIL"
+    assert "1.60 x" in result.reasons[0]
+
+
+@pytest.mark.parametrize(("files_per_s", "verdict"), [(7000.0, "PASS"), (12857.0, "FAIL")])
+def test_the_gate_of_gpus(measured: Measured, files_per_s: float, verdict: str) -> None:
+    assert judged(measured, {"name": "8 x H100, resnet50", "files_per_s": files_per_s}).verdict == verdict
+
+
+def test_a_sample_better_cached_than_the_set_counts_for_its_share_only(measured: Measured) -> None:
+    mixed = measured | {"residency": {"client_cache": 0.5, "worker": 0.5}}
+    result = judged(mixed, {"files_per_s": 7000.0})
+    assert result.verdict == "FAIL"  # 2 / (1/8160 + 1/900) files/s
+    assert "1621 files/s" in result.reasons[0]
+
+
+def test_a_level_that_was_not_measured_gives_no_verdict(measured: Measured) -> None:
+    mixed = measured | {"kept": [], "residency": {"client_cache": 0.5, "worker": 0.5}}
+    assert judged(mixed, {"files_per_s": 100.0}, disruptive=False).verdict == "CANNOT TELL"
+
+
+def test_an_edited_gate_is_said(measured: Measured) -> None:
+    result = judged(measured, {"name": "8 x H100", "files_per_s": 10.0, "planned": {"files_per_s": 12857}})
+    assert result.gate.said() == "8 x H100: 10 files/s (EDITED, the plan has files_per_s 12857)"
+
+
+def test_a_harmless_check_says_what_it_did_not_test(measured: Measured) -> None:
+    result = judged(measured | {"kept": []}, disruptive=False)
+    assert result.verdict == "PASS"
+    untested = [row for row in result.datasets[0].rows if not row.established]
+    assert [(row.state, row.kind) for row in untested] == [
+        ("cold", "small"),
+        ("worker", "small"),
+        ("cold", "large"),
+        ("worker", "large"),
+    ]
+    assert {row.why for row in untested} == {"not tested: alluxio_check_disruptive is false"}
+
+
+def test_a_bad_pass_is_left_out_and_said(measured: Measured) -> None:
+    bad = iter([0.5, 0.0, 0.0, 0.0, 0.0] * 2)
+    result = judged(each(measured, "mount", "client-cache", lambda _: {"resident_before": next(bad)}))
+    row = next(row for row in result.datasets[0].rows if (row.state, row.kind) == ("client-cache", "small"))
+    assert row.mb_per_s is not None
+    assert row.mb_per_s.passes == 4
+    assert row.why == "1 of 5 passes left out"

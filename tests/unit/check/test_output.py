@@ -1,0 +1,45 @@
+"""What the check writes: JSON of its published schema, JUnit XML, a table."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from alluxio_fuse.check import junit, schema, table
+from alluxio_fuse.check.verdict import Check, check
+
+SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+
+
+@pytest.fixture
+def result(measured: dict[str, Any]) -> Check:
+    return check([measured], {"min_disk_ratio": 2.0}, SETTINGS, "2026-11-21T08:00:00Z", {"cpus": 2})
+
+
+def test_the_published_schema_is_that_of_the_model() -> None:
+    assert schema.PATH.read_text() == schema.text(), "run: python -m alluxio_fuse.check.schema"
+
+
+def test_check_json_fits_its_schema_and_reads_back(result: Check) -> None:
+    written = json.loads(result.model_dump_json())
+    jsonschema.validate(written, json.loads(schema.PATH.read_text()))
+    assert Check.model_validate(written) == result
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(written | {"verdict": "MAYBE"}, json.loads(schema.PATH.read_text()))
+
+
+def test_junit_counts_what_failed(result: Check) -> None:
+    suite = ET.fromstring(junit.render(result))[0]  # noqa: S314 (our own)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    assert "1.60 x" in str(suite.findall("testcase/failure")[0].get("message"))
+
+
+def test_the_table_says_figures_state_and_verdict(result: Check) -> None:
+    text = table.render(result)
+    line = next(line for line in text.splitlines() if "client-cache" in line and "small" in line)
+    assert line.split()[:5] == ["small", "mount", "client-cache", "8160", "936"]
+    assert "verdict  FAIL" in text
+    assert "3 at first read 2026-11-21T08:00Z" in text
+    assert max(map(len, text.splitlines())) <= table.WIDTH + 60

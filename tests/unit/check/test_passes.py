@@ -1,0 +1,126 @@
+"""Slices: every byte is read for the first time once, and what the check reads is resident."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made import HEADER, MOUNT
+
+from alluxio_fuse.check import passes, warming
+
+SETTINGS = passes.Settings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
+DATASET = {"mount_point": MOUNT, "client_cache_bytes": 2_000_000_000}
+ALL = {"workers": True, "disruptive": True}
+EMPTY: dict[str, Any] = {"client_cache_used": 0, "worker_used": 0}
+
+
+def header(small: int, large: int) -> dict[str, Any]:
+    kinds = {
+        "small": {"files": small, "bytes": small * 100_000},
+        "large": {"files": large, "bytes": large * 128_000_000},
+    }
+    return {"files": small + large, "bytes": sum(kind["bytes"] for kind in kinds.values()), **kinds}
+
+
+def files(of: list[passes.Pass], kind: str) -> list[int]:
+    return [index for one in of if one["kind"] == kind for index in range(one["first"], one["last"])]
+
+
+@given(small=st.integers(0, 5000), large=st.integers(0, 100), cache=st.integers(0, 2**40))
+def test_first_reads_never_meet_a_file_twice(small: int, large: int, cache: int) -> None:
+    head = header(small, large)
+    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, MOUNT, cache, True)
+    for kind in passes.KINDS:
+        read = files(once, kind)
+        assert len(read) == len(set(read))
+        if head["bytes"] <= cache:
+            assert sorted(read) == list(range(head[kind]["files"]))
+        assert all(one["first"] < one["last"] <= head[one["kind"]]["files"] for one in once)
+
+
+def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
+    first = passes.first_passes(HEADER, MOUNT, True)
+    assert [one["name"] for one in first if one["kind"] == "large"] == [f"cold {n}, large files" for n in (1, 2, 3)]
+    fill = passes.fill_passes(HEADER, MOUNT, 1 << 40, True)
+    assert [sum(one["kind"] == kind for one in fill) for kind in passes.KINDS] == [5, 3]
+
+
+@given(cache=st.integers(0, 2_000_000_000))
+def test_the_check_reads_what_is_resident(cache: int) -> None:
+    fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)
+    check = passes.rounds(HEADER, MOUNT, None, cache, SETTINGS)
+    for kind in passes.KINDS if cache else ():
+        assert set(files([one for one in check if one["state"] == "client-cache"], kind)) <= set(files(fill, kind))
+
+
+def test_rounds_are_interleaved_and_digests_follow_what_is_timed() -> None:
+    rounds = passes.rounds(HEADER, MOUNT, "/data", 1 << 40, SETTINGS)
+    assert rounds[0]["state"] == "warm-up"
+    order = [(one["path"], one["state"], one["before"], one["verify"]) for one in rounds if one["round"] == 3]
+    assert order[:4] == [
+        ("mount", "client-cache", "drop", True),
+        ("mount", "page-cache", None, False),
+        ("disk", "disk", "drop", False),
+        ("disk", "page-cache", None, False),
+    ]
+    assert [one["round"] for one in rounds] == sorted(one["round"] for one in rounds)
+
+
+def test_nothing_is_dropped_where_nothing_may_be_disturbed() -> None:
+    harmless = SETTINGS.model_copy(update={"disruptive": False})
+    every = [
+        *passes.first_passes(HEADER, MOUNT, False),
+        *passes.fill_passes(HEADER, MOUNT, 1 << 40, False),
+        *passes.rounds(HEADER, MOUNT, "/data", 1 << 40, harmless),
+    ]
+    assert {one["before"] for one in every} == {"forget", None}
+    small = next(one for one in passes.rounds(HEADER, MOUNT, None, 1 << 40, harmless) if one["round"] == 1)
+    assert small["last"] * 114_660 <= passes.PROBE_BYTES
+
+
+def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
+    rounds = passes.rounds(HEADER, MOUNT, None, 0, SETTINGS)
+    assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache"}
+    assert passes.fill_passes(HEADER, MOUNT, 0, True) == []
+
+
+def test_a_first_run_does_everything() -> None:
+    steps = warming.steps(HEADER, DATASET, {}, EMPTY, ALL)
+    assert (len(steps["first"]), steps["load"], len(steps["fill"])) == (7, True, 8)
+
+
+def test_a_second_run_does_nothing() -> None:
+    kept = {"passes": [], "load": {"worker_used": 1_226_640_000}}
+    levels = {"client_cache_used": 1_226_640_000, "worker_used": 1_226_640_000}
+    assert warming.steps(HEADER, DATASET, kept, levels, ALL) == {"first": [], "load": False, "fill": []}
+
+
+def test_a_killed_run_goes_on_where_it_stopped() -> None:
+    whole = warming.steps(HEADER, DATASET, {}, EMPTY, ALL)
+    steps = warming.steps(HEADER, DATASET, {"passes": whole["first"][:3]}, EMPTY, ALL)
+    assert steps["first"] == whole["first"][3:]
+    kept = {"passes": whole["first"] + whole["fill"][:2], "load": {"worker_used": 10}}
+    steps = warming.steps(HEADER, DATASET, kept, {"client_cache_used": 5, "worker_used": 10}, ALL)
+    assert (steps["first"], steps["load"], steps["fill"]) == ([], False, whole["fill"][2:])
+
+
+def test_a_lost_client_cache_is_filled_again_without_measuring() -> None:
+    whole = warming.steps(HEADER, DATASET, {}, EMPTY, ALL)
+    kept = {"passes": whole["first"] + whole["fill"], "load": {"worker_used": 10}}
+    steps = warming.steps(HEADER, DATASET, kept, {"client_cache_used": 0, "worker_used": 10}, ALL)
+    assert sorted(files(steps["fill"], "small")) == list(range(4000))
+    assert {one["keep"] for one in steps["fill"]} == {False}
+
+
+@pytest.mark.parametrize("held", [0, None])
+def test_lost_workers_are_loaded_again(held: int | None) -> None:
+    kept = {"load": {"worker_used": 1000}}
+    assert warming.steps(HEADER, DATASET, kept, {"client_cache_used": 0, "worker_used": held}, ALL)["load"]
+
+
+def test_the_summary_says_where_the_bytes_are() -> None:
+    dataset = DATASET | {"name": "imagenet"}
+    assert warming.summary(HEADER, dataset, {"client_cache_used": 1_000_000, "worker_used": None}) == (
+        "  imagenet: 4006 files, 1227 MB; workers hold ? MB of all datasets, the client cache 1 of 1227 MB"
+    )
