@@ -13,7 +13,7 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
     made: dict[str, str] = {
         "footprints": "native memory of the services was measured on JDK 17 with small sets",
         "mean_file": "all files of a dataset are taken to be of its mean size",
-        "concurrent_clients": f"a worker serves {fleet.load.clients} clients at once: two for each set in use on a node",
+        "concurrent_clients": f"a worker serves {fleet.load.clients} clients at once: two for each set in use",
     }
     if fleet.intent.alluxio_workload is None and any(planned.kind.gpus for planned in mounted):
         made["workload"] = "alluxio_workload is unset: resnet50"

@@ -1,4 +1,4 @@
-"""How long planning takes: fleets of mixed hardware, from ten nodes to thousands. Run: python -m alluxio_fuse.plan.bench."""
+"""How long planning takes, from ten nodes to thousands of mixed hardware: python -m alluxio_fuse.plan.bench."""
 
 import gc
 import time
@@ -21,39 +21,90 @@ def _facts(number: int) -> dict[str, Any]:
     """Facts of one node; no two nodes have quite the same memory and free disk."""
     memory, cpus, disk, gpu = HARDWARE[number % len(HARDWARE)]
     free = int(disk * (0.95 - number % 37 / 1000))
-    root = {"mount": "/", "type": "ext4", "device": "/dev/sda1", "size": 400 * GIB, "free": (300 + number % 61) * GIB,
-            "inodes_free": 25_000_000, "owned": 0, "rotational": False}  # fmt: skip
-    nvme = root | {"mount": "/mnt/nvme", "type": "xfs", "device": "/dev/nvme0n1", "size": disk, "free": free,
-                   "inodes_free": 1_500_000_000}  # fmt: skip
+    root = {
+        "mount": "/",
+        "type": "ext4",
+        "device": "/dev/sda1",
+        "size": 400 * GIB,
+        "free": (300 + number % 61) * GIB,
+        "inodes_free": 25_000_000,
+        "owned": 0,
+        "rotational": False,
+    }
+    nvme = root | {
+        "mount": "/mnt/nvme",
+        "type": "xfs",
+        "device": "/dev/nvme0n1",
+        "size": disk,
+        "free": free,
+        "inodes_free": 1_500_000_000,
+    }
     return {
-        "hostname": f"node-{number}", "architecture": "x86_64", "kernel": "6.1.0", "numa_nodes": 2,
-        "distribution": {"id": "debian", "version": "12"}, "service_manager": "systemd", "cpus": cpus,
-        "memory": {"total": memory - number * 7_340_032 % GIB, "available": memory // 2, "limit": None}, "swap": 0,
-        "cgroup": {"version": 2}, "nofile": {"soft": 1024, "hard": 1048576}, "shared_root": True,
-        "filesystems": [root, nvme], "block_devices": [],
-        "fuse": {"device": True, "mode": "0666", "sonames": ["libfuse.so.2", "libfuse3.so.3"], "user_allow_other": False,
-                 "fusermount": [2, 3]},
-        "java": [], "network": [{"name": "eth0", "addresses": [f"10.{number // 65536}.{number // 256 % 256}.{number % 256}"],
-                                 "speed_mbps": 100_000}],
-        "gpus": [{"model": gpu, "memory": 80 * GIB, "mig": False}] * 8, "gpu_driver": None, "listeners": [], "mounts": [],
-        "mount_points": {}, "sources": {}, "clock": 0.0, "owned": {},
-    }  # fmt: skip
+        "hostname": f"node-{number}",
+        "architecture": "x86_64",
+        "kernel": "6.1.0",
+        "numa_nodes": 2,
+        "distribution": {"id": "debian", "version": "12"},
+        "service_manager": "systemd",
+        "cpus": cpus,
+        "memory": {"total": memory - number * 7_340_032 % GIB, "available": memory // 2, "limit": None},
+        "swap": 0,
+        "cgroup": {"version": 2},
+        "nofile": {"soft": 1024, "hard": 1048576},
+        "shared_root": True,
+        "filesystems": [root, nvme],
+        "block_devices": [],
+        "fuse": {
+            "device": True,
+            "mode": "0666",
+            "sonames": ["libfuse.so.2", "libfuse3.so.3"],
+            "user_allow_other": False,
+            "fusermount": [2, 3],
+        },
+        "java": [],
+        "network": [
+            {
+                "name": "eth0",
+                "addresses": [f"10.{number // 65536}.{number // 256 % 256}.{number % 256}"],
+                "speed_mbps": 100_000,
+            }
+        ],
+        "gpus": [{"model": gpu, "memory": 80 * GIB, "mig": False}] * 8,
+        "gpu_driver": None,
+        "listeners": [],
+        "mounts": [],
+        "mount_points": {},
+        "sources": {},
+        "clock": 0.0,
+        "owned": {},
+    }
 
 
 def fleet(nodes: int, datasets: int = DATASETS) -> dict[str, Any]:
     """What playbooks would hand over for this many nodes and datasets."""
     named = [
-        {"name": f"set-{number}", "source": f"s3://bucket/set-{number}", "files": 2000 + number * 100,
-         "bytes": (10 + number) * GIB, "freshness": "immutable" if number % 3 else "within: 10m"}
+        {
+            "name": f"set-{number}",
+            "source": f"s3://bucket/set-{number}",
+            "files": 2000 + number * 100,
+            "bytes": (10 + number) * GIB,
+            "freshness": "immutable" if number % 3 else "within: 10m",
+        }
         for number in range(datasets)
-    ]  # fmt: skip
-    variables = {"alluxio_datasets": named, "alluxio_workload": "resnet50",
-                 "alluxio_cache_tiers": [{"medium": "memory"}, {"medium": "ssd", "path": "/mnt/nvme"}]}  # fmt: skip
+    ]
+    variables = {
+        "alluxio_datasets": named,
+        "alluxio_workload": "resnet50",
+        "alluxio_cache_tiers": [{"medium": "memory"}, {"medium": "ssd", "path": "/mnt/nvme"}],
+    }
     return {
-        f"node-{number}": {"groups": ["masters", "gpu_nodes"] if number < 3 else ["gpu_nodes"], "variables": variables,
-                           "facts": _facts(number)}
+        f"node-{number}": {
+            "groups": ["masters", "gpu_nodes"] if number < 3 else ["gpu_nodes"],
+            "variables": variables,
+            "facts": _facts(number),
+        }
         for number in range(nodes)
-    }  # fmt: skip
+    }
 
 
 def seconds(nodes: int, datasets: int = DATASETS) -> float:

@@ -6,7 +6,6 @@ from typing import Final
 
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import Shape
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.rules import jvm, memory
 from alluxio_fuse.plan.rules.caches import pages
 from alluxio_fuse.plan.rules.jvm import Jvm, Level
@@ -67,17 +66,17 @@ def whole(shape: Shape) -> Grant:
     return Grant(shape.files + shape.files // 10, pages(shape.files, shape.size), 1.0)
 
 
-def budget(kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool) -> Budget:
+def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
     """Full services where they take at most half of what training leaves, else lean ones with what metadata fits."""
     total = memory.memory_total(kind.memory, kind.memory_limit)
-    reserve = overrides.apply("node", "memory_reserve", memory.memory_reserve(total.amount))
+    reserve = fleet.overrides.apply("node", "memory_reserve", memory.memory_reserve(total.amount))
     workload = memory.memory_workload(total.amount, kind.workload_memory, kind.gpu_node)
-    floor = overrides.apply("node", "page_cache_floor", memory.page_cache_floor(total.amount, workload.amount))
+    floor = fleet.overrides.apply("node", "page_cache_floor", memory.page_cache_floor(total.amount, workload.amount))
     available = total.amount - reserve.amount - workload.amount
     shapes = fleet.shapes if kind.gpu_node else ()
 
     def made(level: Level, grants: dict[str, Grant]) -> Budget:
-        processes = _processes(kind, fleet, overrides, hosts_worker, level, grants)
+        processes = _processes(kind, fleet, level, grants, hosts_worker=hosts_worker)
         return Budget(total, reserve, workload, floor, level, processes, grants)
 
     if fleet.upstream:
@@ -134,7 +133,7 @@ def _between(least: Jvm, most: Jvm, part: float) -> Jvm:
 
 
 def _processes(
-    kind: Kind, fleet: Fleet, overrides: Overrides, hosts_worker: bool, level: Level, grants: dict[str, Grant]
+    kind: Kind, fleet: Fleet, level: Level, grants: dict[str, Grant], *, hosts_worker: bool
 ) -> dict[str, Jvm]:
     """Every Java process of a node, in the order of the data path's services."""
     processes: dict[str, tuple[Value[int], Value[int]]] = {}
@@ -147,7 +146,7 @@ def _processes(
         processes["job_worker"] = (jvm.job_heap(level, "job_worker"), jvm.direct_memory(level, "job_worker"))
     for name, grant in grants.items():
         processes[f"fuse/{name}"] = _fuse(level, grant.entries, grant.pages)
-    return {name: _jvm(name, level, heap, direct, overrides) for name, (heap, direct) in processes.items()}
+    return {name: _jvm(name, level, heap, direct, fleet) for name, (heap, direct) in processes.items()}
 
 
 @lru_cache(maxsize=8192)
@@ -160,7 +159,7 @@ def _native(level: Level, role: jvm.Role, heap: int) -> Value[int]:
     return jvm.native_memory(level, role, heap)
 
 
-def _jvm(service: str, level: Level, heap: Value[int], direct: Value[int], overrides: Overrides) -> Jvm:
-    heap = overrides.apply(service, "heap", heap)
+def _jvm(service: str, level: Level, heap: Value[int], direct: Value[int], fleet: Fleet) -> Jvm:
+    heap = fleet.overrides.apply(service, "heap", heap)
     native = _native(level, ROLES.get(service, "fuse"), heap.amount)
-    return Jvm(heap, overrides.apply(service, "direct_memory", direct), native)
+    return Jvm(heap, fleet.overrides.apply(service, "direct_memory", direct), native)

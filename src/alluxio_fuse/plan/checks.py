@@ -1,7 +1,6 @@
-"""What must hold across the fleet: caches against sets, gates against what can deliver them, paths against each other."""
+"""What must hold across the fleet: caches against sets, gates against what can deliver them, paths apart."""
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.node import NodePlan
@@ -36,13 +35,19 @@ def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:
     ]
     places += [("alluxio_cache_tiers", path) for path in dict.fromkeys(tiers)]
     places += [("alluxio_name", fleet.mount_root), ("alluxio_name", fleet.state_dir)]
-    ordered = sorted((f"{path}/", variable) for variable, path in places)
-    for (outer, first), (inner, second) in pairwise(ordered):
-        if inner.startswith(outer):
-            how = "is the same as" if inner == outer else "lies within"
-            variable, other = (second, first) if second != "alluxio_name" else (first, second)
-            problems.refuse(variable, inner.rstrip("/"), f"it {how} {outer.rstrip('/')} ({other})",
-                            "name folders that do not contain each other")  # fmt: skip
+    outer, first = "", ""
+    for inner, variable in sorted((f"{path}/", variable) for variable, path in places):
+        if not outer or not inner.startswith(outer):
+            outer, first = inner, variable
+            continue
+        how = "is the same as" if inner == outer else "lies within"
+        named, other = (variable, first) if variable != "alluxio_name" else (first, variable)
+        problems.refuse(
+            named,
+            inner.rstrip("/"),
+            f"it {how} {outer.rstrip('/')} ({other})",
+            "name folders that do not contain each other",
+        )
 
 
 def _check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) -> None:
@@ -50,25 +55,37 @@ def _check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) -
     promised = sum(shape.share or 0 for shape in shares)
     if promised > 1:
         terms = " + ".join(f"{shape.share:g} {shape.name}" for shape in shares)
-        problems.refuse("alluxio_datasets[].cache.share", f"{promised:g}", f"{terms} = {promised:g}, more than there is",
-                        "shares that sum to 1 or less", "shares_hold")  # fmt: skip
+        problems.refuse(
+            "alluxio_datasets[].cache.share",
+            f"{promised:g}",
+            f"{terms} = {promised:g}, more than there is",
+            "shares that sum to 1 or less",
+            "shares_hold",
+        )
     pinned = [shape for shape in fleet.shapes if shape.pin]
     if sum(shape.size for shape in pinned) > capacity:
         terms = " + ".join(f"{format_size(shape.size)} {shape.name}" for shape in pinned)
         short = round_up((sum(shape.size for shape in pinned) - capacity) / fleet.workers, MIB)
-        problems.refuse("alluxio_datasets[].cache.pin", terms, f"all workers together hold {format_size(capacity)}",
-                        f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer pins", "pin_fits")  # fmt: skip
+        problems.refuse(
+            "alluxio_datasets[].cache.pin",
+            terms,
+            f"all workers together hold {format_size(capacity)}",
+            f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer pins",
+            "pin_fits",
+        )
     if total <= capacity:
         return
     for shape in shares:
         granted = (shape.share or 0) * capacity
         if shape.size <= granted and shape.through_cluster:
             problems.refuse(
-                f"alluxio_datasets[{shape.index}].cache.share", f"{shape.share:g}",
-                f"its {format_size(shape.size)} fit into {shape.share:g} of {format_size(capacity)}, but workers evict by age"
-                f" alone and all datasets together are {format_size(total)}: others would push it out",
-                f"pin it in place of a share, or {format_size(total - capacity)} more of cache in the fleet", "shares_hold",
-            )  # fmt: skip
+                f"alluxio_datasets[{shape.index}].cache.share",
+                f"{shape.share:g}",
+                f"its {format_size(shape.size)} fit into {shape.share:g} of {format_size(capacity)}, but workers evict by"
+                f" age alone and all datasets together are {format_size(total)}: others would push it out",
+                f"pin it in place of a share, or {format_size(total - capacity)} more of cache in the fleet",
+                "shares_hold",
+            )
 
 
 def _check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: int, problems: Problems) -> None:
@@ -85,9 +102,13 @@ def _check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: 
         f" ({capacity / total:.0%}); {names} would be read from the under store again in each epoch"
     )
     if any(planned.gate.mb_per_s or planned.gate.files_per_s for planned in mounted):
-        problems.refuse("alluxio_cache_tiers", format_size(capacity), arithmetic,
-                        f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer bytes",
-                        "set_fits_caches")  # fmt: skip
+        problems.refuse(
+            "alluxio_cache_tiers",
+            format_size(capacity),
+            arithmetic,
+            f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer bytes",
+            "set_fits_caches",
+        )
     else:
         problems.warn("alluxio_cache_tiers", f"{arithmetic}; {format_size(short)} more on each node would hold it")
 
@@ -96,8 +117,10 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     wanted = planned.gate.mb_per_s
     variable = "alluxio_gate" if planned.gate.status == "declared" else "alluxio_gpus"
     for gap in planned.gate.gaps:
-        problems.warn(f"{planned.example}: alluxio_gpus", f"no public figure for {gap}: declare alluxio_gate,"
-                      " else the verdict will be CANNOT TELL")  # fmt: skip
+        problems.warn(
+            f"{planned.example}: alluxio_gpus",
+            f"no public figure for {gap}: declare alluxio_gate, else the verdict will be CANNOT TELL",
+        )
     if not wanted:
         return
     have = " + ".join(f"{count} x {model}" for model, count in planned.kind.gpus) or "declared"
@@ -110,10 +133,13 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
             else "a lower gate"
         )
         problems.refuse(
-            f"{planned.example}: {variable}", f"{wanted:,.0f} MB/s",
+            f"{planned.example}: {variable}",
+            f"{wanted:,.0f} MB/s",
             f"{have} on {fleet.workload} need {wanted:,.0f} MB/s; the most that one FUSE mount was ever seen to deliver"
             f" is {MOUNT_CEILING:,.0f} MB/s (32 threads, 100 Gb/s)",
-            f"{fits}; the gate is never relaxed to what is possible", "gate_reachable")  # fmt: skip
+            f"{fits}; the gate is never relaxed to what is possible",
+            "gate_reachable",
+        )
     speed = planned.kind.network_mbps
     if speed is None:
         return
@@ -122,11 +148,14 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
         remote = far * (1 - 1 / fleet.workers if planned.hosts_worker else 1)
         if remote * wanted > speed / 8:
             problems.refuse(
-                f"{planned.example}: {variable}", f"{wanted:,.0f} MB/s",
+                f"{planned.example}: {variable}",
+                f"{wanted:,.0f} MB/s",
                 f"{remote:.0%} of {shape.name} comes from other nodes: {remote * wanted:,.0f} MB/s over a network of"
                 f" {speed / 8:,.0f} MB/s ({speed} Mb/s)",
                 f"a client cache that holds {1 - speed / 8 / wanted:.0%} of the set: "
-                f"{format_size(shape.cache_need)} per node hold all of it", "gate_reachable")  # fmt: skip
+                f"{format_size(shape.cache_need)} per node hold all of it",
+                "gate_reachable",
+            )
 
 
 def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
@@ -140,9 +169,13 @@ def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
         needed = sum(parts.values())
         if needed > room.inodes:
             terms = " + ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-            problems.refuse(f"{planned.example}: {room.base}", f"{room.inodes:,} inodes free",
-                            f"{terms} = {needed:,} files and folders (two for each page)",
-                            "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory", "inodes_fit")  # fmt: skip
+            problems.refuse(
+                f"{planned.example}: {room.base}",
+                f"{room.inodes:,} inodes free",
+                f"{terms} = {needed:,} files and folders (two for each page)",
+                "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory",
+                "inodes_fit",
+            )
 
 
 def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> None:
@@ -152,10 +185,14 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
     for planned in kinds:
         for name, jvm in planned.budget.jvms.items():
             if jvm.heap.amount > COMPRESSED_POINTERS:
-                problems.warn(f"{planned.example}: {name}.heap",
-                              f"{format_size(jvm.heap.amount)} is above {format_size(COMPRESSED_POINTERS)}: pointers double")  # fmt: skip
+                problems.warn(
+                    f"{planned.example}: {name}.heap",
+                    f"{format_size(jvm.heap.amount)} is above {format_size(COMPRESSED_POINTERS)}: pointers double",
+                )
         for shape in fleet.shapes if planned.kind.gpu_node else ():
             entries = planned.budget.grants[shape.name].entries
             if not fleet.upstream and entries < shape.files:
-                problems.warn(f"{planned.example}: fuse/{shape.name}", f"memory for {entries:,} of {shape.files:,} paths:"
-                              " the rest asks the master each time")  # fmt: skip
+                problems.warn(
+                    f"{planned.example}: fuse/{shape.name}",
+                    f"memory for {entries:,} of {shape.files:,} paths: the rest asks the master each time",
+                )

@@ -6,6 +6,7 @@ from functools import cached_property
 from alluxio_fuse.plan.intent import CacheTier, FleetIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
+from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.rules.caches import SMALLEST_TIER, tier_need
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
@@ -52,9 +53,9 @@ class Fleet:
     shapes: tuple[Shape, ...]
     cluster: Cluster
     masters: int
-    gpu_nodes: int
     workers: int
     load: Load
+    overrides: Overrides
 
     @cached_property
     def worker_need(self) -> int:

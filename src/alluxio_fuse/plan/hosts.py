@@ -6,7 +6,6 @@ from dataclasses import replace
 from alluxio_fuse.plan.fleet import Fleet, Node
 from alluxio_fuse.plan.layout import ALIASES
 from alluxio_fuse.plan.node import NodePlan
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.rules import ports, properties
 from alluxio_fuse.plan.rules.properties import Properties, TierDir
@@ -17,13 +16,11 @@ USER_HOSTNAME = "alluxio.user.hostname"
 
 
 class Nodes(Mapping[str, dict[str, Service]]):
-    """{host: {service: {key: Value}}}. Nodes alike share one plan; what is a host's own is filled in when it is looked at."""
+    """{host: {service: {key: Value}}}. Nodes alike share one plan; a host's own address is filled in on the way out."""
 
-    def __init__(
-        self, nodes: Iterable[Node], plans: Mapping[str, NodePlan], fleet: Fleet, overrides: Overrides
-    ) -> None:
+    def __init__(self, nodes: Iterable[Node], plans: Mapping[str, NodePlan], fleet: Fleet) -> None:
         self._nodes = {node.name: node for node in nodes}
-        self._plans, self._fleet, self._overrides = plans, fleet, overrides
+        self._plans, self._fleet = plans, fleet
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -43,7 +40,7 @@ class Nodes(Mapping[str, dict[str, Service]]):
             elif name != "node":
                 service["bind_address"] = bind
                 service["ports"] = ports.ports(name, offset, quorum)
-                service["properties"] = site(_site(name, node, planned, self._fleet), name, self._overrides)
+                service["properties"] = site(_site(name, node, planned, self._fleet), name, self._fleet)
         return services
 
 

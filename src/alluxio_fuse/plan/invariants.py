@@ -1,12 +1,12 @@
 """What must hold on a node after overrides; each has a name under which it can be forced."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.keys import is_known, plain_keys, versions
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules import memory
@@ -14,34 +14,9 @@ from alluxio_fuse.plan.units import format_size, parse_duration
 from alluxio_fuse.plan.values import Service
 
 EVERYWHERE: Final = frozenset(
-    [
-        "allow_other",
-        "allow_root",
-        "ro",
-        "rw",
-        "kernel_cache",
-        "auto_cache",
-        "attr_timeout",
-        "entry_timeout",
-        "negative_timeout",
-        "ac_attr_timeout",
-        "default_permissions",
-        "fsname",
-        "subtype",
-        "uid",
-        "gid",
-        "umask",
-        "noforget",
-        "remember",
-        "use_ino",
-        "readdir_ino",
-        "hard_remove",
-        "intr",
-        "nodev",
-        "nosuid",
-        "noexec",
-        "noatime",
-    ]
+    {"allow_other", "allow_root", "ro", "rw", "kernel_cache", "auto_cache", "attr_timeout", "entry_timeout"}
+    | {"negative_timeout", "ac_attr_timeout", "default_permissions", "fsname", "subtype", "uid", "gid", "umask"}
+    | {"noforget", "remember", "use_ino", "readdir_ino", "hard_remove", "intr", "nodev", "nosuid", "noexec", "noatime"}
 )
 OPTIONS: Final = {
     2: EVERYWHERE | {"max_read", "big_writes", "nonempty", "direct_io", "max_background", "max_readahead", "max_write"},
@@ -59,38 +34,56 @@ PLANNED_ELSEWHERE: Final = {
     "alluxio.master.mount.table.": "alluxio_datasets",
 }
 PLANNED_ENDINGS: Final = {".port": "alluxio_port_offset", ".hostname": "alluxio_bind_address"}
+LOSING: Final = ("ASYNC_THROUGH", "MUST_CACHE")
 SECRET_KEYS: Final = ("s3a.accessKeyId", "s3a.secretKey", "fs.oss.accessKeyId", "fs.oss.accessKeySecret")
 
 
-def check_node(planned: NodePlan, fleet: Fleet, problems: Problems) -> None:
+def check_node(planned: NodePlan, problems: Problems) -> None:
     """Sums and limits of one kind of node."""
     divided = planned.budget
     caches = planned.layout.memory
     needed = divided.arithmetic() | {"caches in memory": caches}
     if divided.caches >= 0 and caches > divided.caches:
         problems.refuse(
-            f"{planned.example}: memory", format_size(divided.total.amount),
+            f"{planned.example}: memory",
+            format_size(divided.total.amount),
             f"{memory.sum_text(needed)}, {format_size(caches - divided.caches)} more than there is",
-            "smaller overrides of caches or heaps", "memory_counted_once")  # fmt: skip
+            "smaller overrides of caches or heaps",
+            "memory_counted_once",
+        )
     for room in planned.media:
         if room.medium != "memory" and planned.layout.used(room) > room.capacity:
-            problems.refuse(f"{planned.example}: {room.base}", format_size(planned.layout.used(room)),
-                            f"{format_size(room.capacity)} may be used there", "smaller overrides", "cache_fits_medium")  # fmt: skip
+            problems.refuse(
+                f"{planned.example}: {room.base}",
+                format_size(planned.layout.used(room)),
+                f"{format_size(room.capacity)} may be used there",
+                "smaller overrides",
+                "cache_fits_medium",
+            )
     for name, service in planned.services.items():
         if "container_memory" in service and service["container_memory"].overridden is not None:
             _check_container(planned.example, name, service, problems)
     if planned.kind.gpu_node and not planned.layout.tiers and planned.hosts_worker:
-        problems.refuse(f"{planned.example}: alluxio_cache_tiers", "no room", "no medium has 256Mi left for the worker",
-                        "a disk tier, or a smaller alluxio_workload_memory", "cache_fits_medium")  # fmt: skip
+        problems.refuse(
+            f"{planned.example}: alluxio_cache_tiers",
+            "no room",
+            "no medium has 256Mi left for the worker",
+            "a disk tier, or a smaller alluxio_workload_memory",
+            "cache_fits_medium",
+        )
 
 
 def _check_container(example: str, name: str, service: Service, problems: Problems) -> None:
     parts = {key: int(service[key].amount) for key in ("heap", "direct_memory", "native_memory", "tmpfs_memory")}
     limit = int(service["container_memory"].amount)
     if sum(parts.values()) > limit:
-        problems.refuse(f"{example}: alluxio_overrides[{name}.container_memory]", format_size(limit),
-                        f"{memory.sum_text(parts)}: the container would be killed",
-                        f"at least {format_size(sum(parts.values()))}, or a smaller heap", "container_holds_jvm")  # fmt: skip
+        problems.refuse(
+            f"{example}: alluxio_overrides[{name}.container_memory]",
+            format_size(limit),
+            f"{memory.sum_text(parts)}: the container would be killed",
+            f"at least {format_size(sum(parts.values()))}, or a smaller heap",
+            "container_holds_jvm",
+        )
 
 
 def check_mounts(planned: NodePlan, fleet: Fleet, problems: Problems) -> None:
@@ -109,104 +102,120 @@ def _check_options(shape: Shape, service: Service, problems: Problems) -> None:
     for option in service["mount_options"].amount:
         name, _, value = option.partition("=")
         if name not in OPTIONS[libfuse]:
-            problems.refuse(path, option, f"libfuse {libfuse} does not know it: the mount would fail",
-                            did_you_mean(name, OPTIONS[libfuse]), "options_known_to_libfuse")  # fmt: skip
+            problems.refuse(
+                path,
+                option,
+                f"libfuse {libfuse} does not know it: the mount would fail",
+                did_you_mean(name, OPTIONS[libfuse]),
+                "options_known_to_libfuse",
+            )
         immutable = shape.within is None and not shape.writable
         if name == "kernel_cache" and not immutable:
-            problems.refuse(path, option, f"{shape.name} is not immutable: the kernel would keep pages of changed files",
-                            "auto_cache, or freshness: immutable", "kernel_cache_immutable")  # fmt: skip
+            problems.refuse(
+                path,
+                option,
+                f"{shape.name} is not immutable: the kernel would keep pages of changed files",
+                "auto_cache, or freshness: immutable",
+                "kernel_cache_immutable",
+            )
         if name.endswith("_timeout") and shape.within is not None and float(value or 0) > shape.within // 4:
-            problems.refuse(path, option, f"{shape.name} is to be fresh within {shape.within}s, of which the kernel has"
-                            f" {shape.within // 4}s", f"{name}={shape.within // 4} or less", "freshness_bounded")  # fmt: skip
+            problems.refuse(
+                path,
+                option,
+                f"{shape.name} is to be fresh within {shape.within}s, of which the kernel has {shape.within // 4}s",
+                f"{name}={shape.within // 4} or less",
+                "freshness_bounded",
+            )
 
 
 def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problems: Problems) -> None:
     where = f"alluxio_datasets[{shape.index}].through"
     if fleet.intent.alluxio_platform != "host":
-        problems.refuse(where, "under_store", f"platform {fleet.intent.alluxio_platform} mounts through the cluster only",
-                        "through: cluster, or alluxio_platform: host")  # fmt: skip
+        problems.refuse(
+            where,
+            "under_store",
+            f"platform {fleet.intent.alluxio_platform} mounts through the cluster only",
+            "through: cluster, or alluxio_platform: host",
+        )
     if service["client_cache"].amount["size"]:
-        problems.refuse(where, "under_store", "without a cluster every file has id 0, and a data cache returns other files'"
-                        " bytes (2007 of 2008 digests were wrong)", "no client_cache_size, or through: cluster",
-                        "page_store_needs_cluster")  # fmt: skip
+        problems.refuse(
+            where,
+            "under_store",
+            "without a cluster every file has id 0, and a data cache returns other files'"
+            " bytes (2007 of 2008 digests were wrong)",
+            "no client_cache_size, or through: cluster",
+            "page_store_needs_cluster",
+        )
 
 
-def check_properties(fleet: Fleet, overrides: Overrides, services: dict[str, Service], problems: Problems) -> None:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A property that the user gave to a service; `shape`: its dataset, where the service is FUSE."""
+
+    key: str
+    text: str
+    path: str
+    service: Service
+    shape: Shape | None
+
+
+def check_properties(fleet: Fleet, services: dict[str, Service], problems: Problems) -> None:
     """Properties that the user gave: known, not planned elsewhere, and within what the datasets need."""
     version = fleet.intent.alluxio_version
     if version not in versions():
-        problems.refuse(
-            "alluxio_version", version, "its property keys are not known here", f"one of {', '.join(versions())}"
-        )
+        known = f"one of {', '.join(versions())}"
+        problems.refuse("alluxio_version", version, "its property keys are not known here", known)
         return
     if not fleet.intent.alluxio_overrides:
         return
     shapes = {f"fuse/{shape.name}": shape for shape in fleet.shapes}
     for name, service in services.items():
-        given = overrides.properties(name)
-        for key, (text, said) in given.items():
-            _check_property(key, text, said, version, service, shapes.get(name), fleet, problems)
+        for key, (text, said) in fleet.overrides.properties(name).items():
+            _check_property(Given(key, text, f"{said[:-1]}.{key}]", service, shapes.get(name)), fleet, problems)
 
 
-def _check_property(
-    key: str,
-    text: str,
-    said: str,
-    version: str,
-    service: Service,
-    shape: Shape | None,
-    fleet: Fleet,
-    problems: Problems,
-) -> None:
-    path = f"{said[:-1]}.{key}]"
-    if key in SECRET_KEYS:
-        problems.refuse(path, "(not shown)", "keys of an under store do not belong in a plan", "alluxio_credentials")
-        return
+def _check_property(given: Given, fleet: Fleet, problems: Problems) -> None:
+    key, version = given.key, fleet.intent.alluxio_version
     elsewhere = next((where for prefix, where in PLANNED_ELSEWHERE.items() if key.startswith(prefix)), None)
     elsewhere = elsewhere or next((where for ending, where in PLANNED_ENDINGS.items() if key.endswith(ending)), None)
-    if elsewhere:
+    if key in SECRET_KEYS:
         problems.refuse(
-            path,
-            text,
-            "the plan has this value elsewhere; two places could contradict each other",
-            f"say it by {elsewhere}",
+            given.path, "(not shown)", "keys of an under store do not belong in a plan", "alluxio_credentials"
         )
+    elif elsewhere:
+        reason = "the plan has this value elsewhere; two places could contradict each other"
+        problems.refuse(given.path, given.text, reason, f"say it by {elsewhere}")
     elif not is_known(key, version):
-        problems.refuse(path, text, f"Alluxio {version} has no such property", did_you_mean(key, plain_keys(version)),
-                        "known_properties")  # fmt: skip
+        remedy = did_you_mean(key, plain_keys(version))
+        problems.refuse(given.path, given.text, f"Alluxio {version} has no such property", remedy, "known_properties")
     elif key.endswith(".bind.host"):
-        problems.refuse(path, text, f"services listen on {service['bind_address'].amount} only", "alluxio_bind_address",
-                        "listens_where_planned")  # fmt: skip
-    elif shape is not None:
-        _check_client_property(key, text, path, service, shape, fleet, problems)
+        reason = f"services listen on {given.service['bind_address'].amount} only"
+        problems.refuse(given.path, given.text, reason, "alluxio_bind_address", "listens_where_planned")
+    elif given.shape is not None:
+        _check_client_property(given, given.shape, fleet, problems)
 
 
-def _check_client_property(
-    key: str, text: str, path: str, service: Service, shape: Shape, fleet: Fleet, problems: Problems
-) -> None:
+def _check_client_property(given: Given, shape: Shape, fleet: Fleet, problems: Problems) -> None:
+    key, text, path, service = given.key, given.text, given.path, given.service
     if key == "alluxio.user.client.cache.store.type" and text.upper() == "MEM":
         cache, heap = int(service["client_cache"].amount["size"]), int(service["heap"].amount)
         if cache > heap // 2:
-            problems.refuse(path, text, f"a page store of {format_size(cache)} in a heap of {format_size(heap)}: reads answer EIO",
-                            f"LOCAL, or a client_cache_size of at most {format_size(heap // 2)}", "page_store_outside_heap")  # fmt: skip
-    if (
-        key == "alluxio.user.file.writetype.default"
-        and shape.writable
-        and text.upper() in ("ASYNC_THROUGH", "MUST_CACHE")
-    ):
-        problems.refuse(path, text, f"a file written to {shape.name} is lost if its worker dies first", "CACHE_THROUGH",
-                        "durable_writes")  # fmt: skip
-    if key == "alluxio.user.unsafe.direct.local.io.enabled" and text == "true":
-        tiers_one = service["properties"].amount.get(key) == "true" and fleet.intent.alluxio_platform == "host"
-        if not tiers_one or any(each.writable for each in fleet.shapes):
-            problems.refuse(path, text, "only of read-only data, one tier, one folder, and where FUSE sees that folder",
-                            "leave it to the plan", "direct_local_reads_safe")  # fmt: skip
+            reason = f"a page store of {format_size(cache)} in a heap of {format_size(heap)}: reads answer EIO"
+            remedy = f"LOCAL, or a client_cache_size of at most {format_size(heap // 2)}"
+            problems.refuse(path, text, reason, remedy, "page_store_outside_heap")
+    if key == "alluxio.user.file.writetype.default" and shape.writable and text.upper() in LOSING:
+        reason = f"a file written to {shape.name} is lost if its worker dies first"
+        problems.refuse(path, text, reason, "CACHE_THROUGH", "durable_writes")
+    safe = fleet.intent.alluxio_platform == "host" and not any(each.writable for each in fleet.shapes)
+    if key == "alluxio.user.unsafe.direct.local.io.enabled" and text == "true" and not safe:
+        reason = "only of read-only data, one tier, one folder, and where FUSE sees that folder"
+        problems.refuse(path, text, reason, "leave it to the plan", "direct_local_reads_safe")
     part = {"alluxio.user.file.metadata.sync.interval": 4, "alluxio.user.metadata.cache.expiration.time": 2}.get(key)
     if part and shape.within is not None:
-        seconds = _seconds(text)
-        if seconds is None or seconds < 0 or seconds > shape.within // part:
-            problems.refuse(path, text, f"{shape.name} is to be fresh within {shape.within}s, of which this layer has"
-                            f" {shape.within // part}s", f"{shape.within // part}s or less", "freshness_bounded")  # fmt: skip
+        seconds, most = _seconds(text), shape.within // part
+        if seconds is None or not 0 <= seconds <= most:
+            reason = f"{shape.name} is to be fresh within {shape.within}s, of which this layer has {most}s"
+            problems.refuse(path, text, reason, f"{most}s or less", "freshness_bounded")
 
 
 def _seconds(text: str) -> int | None:

@@ -20,7 +20,7 @@ SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
 
 @dataclass(frozen=True)
 class Shape:
-    """What the planner knows of a dataset: files, bytes, how it is to be cached, and (uid, gid, mode) of its readers."""
+    """What the planner knows of a dataset: files, bytes, how it is to be cached, (uid, gid, mode) of its readers."""
 
     name: str
     index: int
@@ -40,7 +40,7 @@ class Shape:
 
     @cached_property
     def cache_need(self) -> int:
-        return client_cache_need(self.files, self.size)
+        return client_cache_need(self.size)
 
     @cached_property
     def footprint(self) -> int:
@@ -106,7 +106,7 @@ class Layout:
 def allocate(
     rooms: tuple[Room, ...], datasets: tuple[Shape, ...], need: int, caps: dict[str, float], hosts_worker: bool
 ) -> Layout:
-    """Lay out one node. `need`: bytes of one worker; `caps`: the part of each set whose index the FUSE heap can hold."""
+    """Lay out one node. `need`: bytes of one worker; `caps`: the part of each set that a FUSE heap can index."""
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}

@@ -43,12 +43,17 @@ def volumes_of(paths: Iterable[str], filesystems: Iterable[Filesystem]) -> tuple
     held = dict.fromkeys(found.mount for path in paths if (found := _holding(path, local)))
     return tuple(
         Volume(
-            found.mount, found.device, found.size, coarse(found.free + found.owned, found.size),
-            None if found.owned else found.inodes_free, found.rotational, found is kubelet,
+            found.mount,
+            found.device,
+            found.size,
+            coarse(found.free + found.owned, found.size),
+            None if found.owned else found.inodes_free,
+            found.rotational,
+            found is kubelet,
         )
         for found in local
         if found.mount in held
-    )  # fmt: skip
+    )
 
 
 def coarse(size: int, whole: int) -> int:
@@ -80,6 +85,7 @@ def rooms(
     tiers: tuple[CacheTier, ...],
     volumes: tuple[Volume, ...],
     disks: tuple[Disk, ...],
+    *,
     memory: int,
     state_dir: str,
     platform: str,
@@ -116,7 +122,7 @@ def rooms(
                     )
                 )
                 continue
-            room, problem, warning = _path_room(tier, where, held, volumes, platform)
+            room, problem, warning = _path_room(tier, where, held, platform)
             found.append(room)
             findings += problem
             warnings += warning
@@ -150,7 +156,7 @@ def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, pla
 
 
 def _path_room(
-    tier: CacheTier, where: str, held: Volume, volumes: tuple[Volume, ...], platform: str
+    tier: CacheTier, where: str, held: Volume, platform: str
 ) -> tuple[Room, list[Finding], list[tuple[str, str]]]:
     path = tier.path or ""
     keep, why = kept_free(held, platform)

@@ -6,7 +6,6 @@ from typing import Any
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
@@ -34,29 +33,39 @@ class Setting:
 class Mounts:
     """The FUSE services of a fleet."""
 
-    def __init__(self, fleet: Fleet, overrides: Overrides) -> None:
+    def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._overrides = overrides
         self._made: dict[tuple[object, ...], Service] = {}
 
     def service(self, shape: Shape, setting: Setting) -> Service:
         """Everything of one FUSE process but the node's own address."""
         jvm, cache = setting.jvm, setting.cache
-        key = (shape.index, jvm.heap.amount, jvm.direct.amount, setting.grant, cache.size, cache.footprint,
-               cache.room and (cache.room.medium, cache.room.base), setting.cpus, setting.nofile.amount,
-               setting.libfuse.amount, setting.local_worker, setting.one_tier_folder)  # fmt: skip
+        key = (
+            shape.index,
+            jvm.heap.amount,
+            jvm.direct.amount,
+            setting.grant,
+            cache.size,
+            cache.footprint,
+            cache.room and (cache.room.medium, cache.room.base),
+            setting.cpus,
+            setting.nofile.amount,
+            setting.libfuse.amount,
+            setting.local_worker,
+            setting.one_tier_folder,
+        )
         if key not in self._made:
             self._made[key] = self._derive(shape, setting)
         return self._made[key]
 
     def _derive(self, shape: Shape, setting: Setting) -> Service:
-        fleet, overrides = self._fleet, self._overrides
+        fleet = self._fleet
         name = f"fuse/{shape.name}"
         cache = setting.cache
         root = f"{fleet.mount_root}/{shape.name}"
         uid, gid, mode = shape.readers
         tmpfs = cache.footprint if cache.room and cache.room.medium == "memory" else 0
-        service = process(name, setting.jvm, tmpfs, setting.cpus, setting.nofile, fleet, overrides)
+        service = process(name, setting.jvm, tmpfs, fleet, cpus=setting.cpus, files=setting.nofile)
         service |= {
             "alluxio_path": Value(f"/{shape.name}", "alluxio_path", "each dataset is a nested mount", DERIVED),
             "mount_parent": Value(
@@ -66,11 +75,11 @@ class Mounts:
                 "alluxio_datasets[].readers",
             ),
             "mount_point": Value(f"{root}/data", "mount_point", "below a folder that outlives a remount", DERIVED),
-            "mount_options": overrides.apply(name, "mount_options", self._options(shape, setting.libfuse.amount)),
+            "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting.libfuse.amount)),
             "libfuse_version": setting.libfuse,
             "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
             "client_cache": self._client_cache(shape, cache, name),
-            "metadata_cache_entries": overrides.apply(
+            "metadata_cache_entries": fleet.overrides.apply(
                 name, "metadata_cache_entries", fuse.metadata_cache_entries(shape.files, setting.grant.entries)
             ),
             "translation": fuse.translation(),
@@ -86,7 +95,7 @@ class Mounts:
             service["under_store"] = Value(
                 shape.source, "under_store", "read without a cluster", "alluxio_datasets[].through"
             )
-        return service | {"properties": site(self._properties(shape, setting, service), name, overrides)}
+        return service | {"properties": site(self._properties(shape, setting, service), name, fleet)}
 
     def _options(self, shape: Shape, libfuse: int) -> Value[list[str]]:
         if self._fleet.upstream:
@@ -98,7 +107,7 @@ class Mounts:
         medium = cache.room.medium if cache.room else None
         path = f"{folder(self._fleet, cache.room, 'client-cache')}/{shape.name}" if cache.room else None
         made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need)
-        if said := self._overrides.get(name, "client_cache_size"):
+        if said := self._fleet.overrides.get(name, "client_cache_size"):
             made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
         return made
 

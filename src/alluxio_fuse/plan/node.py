@@ -8,7 +8,6 @@ from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Tier, allocate
 from alluxio_fuse.plan.media import rooms
 from alluxio_fuse.plan.mounts import Mounts, Setting
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
@@ -32,20 +31,25 @@ class NodePlan:
     cpus: int
 
 
-def bears_worker(kind: Kind, fleet: Fleet, overrides: Overrides) -> bool:
+def bears_worker(kind: Kind, fleet: Fleet) -> bool:
     """Whether a worker fits beside everything else, if only as a lean one."""
-    return kind.gpu_node and budget(kind, fleet, overrides, hosts_worker=True).caches >= 0
+    return kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
 
 
 def plan_node(
-    kind: Kind, example: str, fleet: Fleet, overrides: Overrides, mounts: Mounts, problems: Problems, hosts_worker: bool
+    kind: Kind, example: str, fleet: Fleet, mounts: Mounts, problems: Problems, *, hosts_worker: bool
 ) -> NodePlan:
     """Divide memory, choose media, lay out caches, and derive every service. `example`: a node of this kind."""
-    divided = budget(kind, fleet, overrides, hosts_worker)
+    divided = budget(kind, fleet, hosts_worker=hosts_worker)
     if divided.caches < 0:
         _refuse_memory(example, divided, problems)
     media, findings, warnings = rooms(
-        kind.tiers, kind.volumes, kind.disks, max(0, divided.caches), fleet.state_dir, fleet.intent.alluxio_platform
+        kind.tiers,
+        kind.volumes,
+        kind.disks,
+        memory=max(0, divided.caches),
+        state_dir=fleet.state_dir,
+        platform=fleet.intent.alluxio_platform,
     )
     for finding in findings:
         problems.add(finding)
@@ -55,14 +59,14 @@ def plan_node(
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
     layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker)
     if kind.gpu_node:
-        _override_layout(layout, media, fleet, overrides)
+        _override_layout(layout, media, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
     node_gate = gate.node_gate(
         kind.gpus, fleet.workload, fleet.shapes[0].mean, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
-    services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout, overrides)}
+    services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)
     services["node"]["cpus_workload"] = training
     files = nofile(kind.nofile)
@@ -70,7 +74,7 @@ def plan_node(
     for name in ("master", "job_master", "worker", "job_worker"):
         if name in divided.jvms:
             tmpfs = in_memory if name == "worker" else 0
-            services[name] = process(name, divided.jvms[name], tmpfs, cpus, files, fleet, overrides)
+            services[name] = process(name, divided.jvms[name], tmpfs, fleet, cpus=cpus, files=files)
     if hosts_worker:
         services["worker"]["tiers"] = _tiers(layout, fleet)
     there = _there(kind.sonames) if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
@@ -107,16 +111,26 @@ def _refuse_memory(example: str, divided: Budget, problems: Problems) -> None:
     over = f"{memory.sum_text(parts)}; the node has {format_size(total)}, {format_size(short)} too little"
     if divided.workload.amount > short:
         enough = (divided.workload.amount - short) // MIB
-        problems.refuse(f"{example}: alluxio_workload_memory", format_size(divided.workload.amount), over,
-                        f"alluxio_workload_memory: {enough}Mi or less", "memory_counted_once")  # fmt: skip
+        problems.refuse(
+            f"{example}: alluxio_workload_memory",
+            format_size(divided.workload.amount),
+            over,
+            f"alluxio_workload_memory: {enough}Mi or less",
+            "memory_counted_once",
+        )
     else:
-        problems.refuse(f"{example}: memory", format_size(total), over,
-                        f"a node with at least {format_size(total + short)}, or fewer datasets", "memory_counted_once")  # fmt: skip
+        problems.refuse(
+            f"{example}: memory",
+            format_size(total),
+            over,
+            f"a node with at least {format_size(total + short)}, or fewer datasets",
+            "memory_counted_once",
+        )
 
 
-def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet, overrides: Overrides) -> None:
+def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> None:
     for shape in fleet.shapes:
-        said = overrides.get(f"fuse/{shape.name}", "client_cache_size")
+        said = fleet.overrides.get(f"fuse/{shape.name}", "client_cache_size")
         if said is not None:
             size = int(said[1])
             have = layout.client_caches[shape.name]
@@ -125,7 +139,7 @@ def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet, over
             layout.client_caches[shape.name] = ClientCache(
                 room, size, taken, caches.client_cache_share(size, shape.size)
             )
-    quota = overrides.get("worker", "tier_quota")
+    quota = fleet.overrides.get("worker", "tier_quota")
     if quota is not None and layout.tiers:
         first, *others = layout.tiers
         layout.tiers = [Tier(first.room, quota[1], caches.tier_footprint(quota[1], first.room.medium)), *others]
@@ -143,7 +157,7 @@ def _tiers(layout: Layout, fleet: Fleet) -> Value[list[dict[str, Any]]]:
     return caches.tiers(folders, layout.worker_need)
 
 
-def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout, overrides: Overrides) -> Service:
+def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> Service:
     services = divided.services + layout.memory
     cached = bool(layout.client_caches) and all(cache.room for cache in layout.client_caches.values())
     return {
@@ -156,8 +170,8 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout, ove
         "memory_page_cache": memory.memory_page_cache(divided.available - services, divided.page_cache.amount),
         "level": memory.level(divided.level),
         "cache_media": _media(fleet, layout),
-        "read_ahead_kb": overrides.apply("node", "read_ahead_kb", fuse.read_ahead(fleet.upstream, cached)),
-        "max_background": overrides.apply("node", "max_background", fuse.max_background(fleet.upstream)),
+        "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.read_ahead(fleet.upstream, cached)),
+        "max_background": fleet.overrides.apply("node", "max_background", fuse.max_background(fleet.upstream)),
         "nofile": nofile(kind.nofile),
     }
 
@@ -174,12 +188,34 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
     for use, room, size, owner in folders:
         kind = "tmpfs" if room.medium == "memory" else "directory"
         path = folder(fleet, room, use)
-        made.append({"name": f"{use}-{room.name}", "medium": room.medium, "kind": kind, "path": path, "size": size,
-                     "owner": owner, "mode": "0700"})  # fmt: skip
+        made.append(
+            {
+                "name": f"{use}-{room.name}",
+                "medium": room.medium,
+                "kind": kind,
+                "path": path,
+                "size": size,
+                "owner": owner,
+                "mode": "0700",
+            }
+        )
     disks = [
-        {"name": room.name, "medium": room.medium, "kind": "device", "device": room.device, "path": room.base,
-         "size": room.capacity, "owner": SERVICE_UID, "mode": "0755"}
-        for room in dict.fromkeys(room for _, room, _, _ in folders) if room.device
-    ]  # fmt: skip
-    return Value([*disks, *made], "cache_media", "each medium holds only what is ours, in a folder of our name",
-                 "tmpfs keeps to its size, ramfs does not")  # fmt: skip
+        {
+            "name": room.name,
+            "medium": room.medium,
+            "kind": "device",
+            "device": room.device,
+            "path": room.base,
+            "size": room.capacity,
+            "owner": SERVICE_UID,
+            "mode": "0755",
+        }
+        for room in dict.fromkeys(room for _, room, _, _ in folders)
+        if room.device
+    ]
+    return Value(
+        [*disks, *made],
+        "cache_media",
+        "each medium holds only what is ours, in a folder of our name",
+        "tmpfs keeps to its size, ramfs does not",
+    )

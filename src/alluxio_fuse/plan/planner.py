@@ -82,10 +82,9 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     }
     nodes = _nodes(read, kinds, intent, problems)
     fleet = _fleet(intent, nodes, {name: facts for name, (_, facts) in read.items()}, problems)
-    overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in fleet.shapes), problems)
     if problems.findings:
         raise Refused(problems.findings)
-    return _planned(fleet, nodes, overrides, problems)
+    return _planned(fleet, nodes, problems)
 
 
 def _nodes(
@@ -94,7 +93,9 @@ def _nodes(
     alone = len(read) == 1
     nodes = []
     for name, (said, facts) in read.items():
-        address, bind = address_of(name, said, facts, intent.alluxio_platform, alone, problems)
+        address, bind = address_of(
+            name, said.alluxio_bind_address, facts, problems, platform=intent.alluxio_platform, alone=alone
+        )
         nodes.append(Node(name, address, bind, kinds[name]))
     return nodes
 
@@ -125,8 +126,16 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         clients=len(mounting) * (len(shapes) + 1),
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
     )
+    overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in shapes), problems)
+    workers = len(mounting)
     return Fleet(
-        intent, shapes, cluster, len(masters), len(mounting), len(mounting), _load(shapes, nodes, len(mounting))
+        intent,
+        shapes,
+        cluster,
+        masters=len(masters),
+        workers=workers,
+        load=_load(shapes, nodes, workers),
+        overrides=overrides,
     )
 
 
@@ -141,18 +150,18 @@ def _load(shapes: tuple[Shape, ...], nodes: list[Node], workers: int) -> Load:
     )
 
 
-def _planned(fleet: Fleet, nodes: list[Node], overrides: Overrides, problems: Problems) -> Plan:
+def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
     examples: dict[Kind, str] = {}
     for node in nodes:
         examples.setdefault(node.kind, node.name)
-    bearing = {kind for kind in examples if bears_worker(kind, fleet, overrides)} or set(examples)
+    bearing = {kind for kind in examples if bears_worker(kind, fleet)} or set(examples)
     fleet = replace(fleet, workers=sum(node.kind.gpu_node and node.kind in bearing for node in nodes))
-    mounts = Mounts(fleet, overrides)
+    mounts = Mounts(fleet)
     plans: dict[Kind, NodePlan] = {}
     for kind, example in examples.items():
         hosts_worker = kind.gpu_node and kind in bearing
-        plans[kind] = plan_node(kind, example, fleet, overrides, mounts, problems, hosts_worker)
-        check_node(plans[kind], fleet, problems)
+        plans[kind] = plan_node(kind, example, fleet, mounts, problems, hosts_worker=hosts_worker)
+        check_node(plans[kind], problems)
         check_mounts(plans[kind], fleet, problems)
         if kind.gpu_node and not hosts_worker:
             problems.warn(
@@ -162,9 +171,9 @@ def _planned(fleet: Fleet, nodes: list[Node], overrides: Overrides, problems: Pr
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
     if not problems.findings:
         check_fleet(fleet, by_host, problems)
-    made = Nodes(nodes, by_host, fleet, overrides)
+    made = Nodes(nodes, by_host, fleet)
     for example in examples.values():
-        check_properties(fleet, overrides, made[example], problems)
+        check_properties(fleet, made[example], problems)
     if problems.findings:
         raise Refused(problems.findings)
     return Plan(

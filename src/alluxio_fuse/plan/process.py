@@ -1,7 +1,6 @@
 """What every Java service has: memory, flags, limits, user."""
 
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.rules import jvm
 from alluxio_fuse.plan.values import Service, Value
 
@@ -9,15 +8,14 @@ SERVICE_UID, FUSE_UID = 1000, 0
 WANTED_FILES = 65536
 
 
-def process(
-    name: str, memory: jvm.Jvm, tmpfs: int, cpus: int, files: Value[int], fleet: Fleet, overrides: Overrides
-) -> Service:
+def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, files: Value[int]) -> Service:
     """The values of one process; `tmpfs`: bytes of tmpfs pages that it writes, charged to its container."""
     heap, direct = memory.heap.amount, memory.direct.amount
     flags = jvm.jvm_flags(heap, direct, fleet.intent.alluxio_java, cpus)
-    if extra := overrides.get(name, "jvm_flags"):
+    if extra := fleet.overrides.get(name, "jvm_flags"):
         flags = flags.override([*flags.amount, *extra[1]], f"alluxio_overrides[{extra[0]}]")
     fuse = name.startswith("fuse/")
+    uid = FUSE_UID if fuse else SERVICE_UID
     why = "only root may mount; readers are let in by the folder above" if fuse else "no privileges needed"
     return {
         "heap": memory.heap,
@@ -26,12 +24,12 @@ def process(
         "tmpfs_memory": Value(
             tmpfs, "tmpfs_memory", "tmpfs pages it writes are charged to it", "kernel's memory cgroup"
         ),
-        "container_memory": overrides.apply(
+        "container_memory": fleet.overrides.apply(
             name, "container_memory", jvm.container_memory(heap, direct, memory.native.amount, tmpfs)
         ),
         "jvm_flags": flags,
-        "user": Value("{0}:{0}".format(FUSE_UID if fuse else SERVICE_UID), "user", why, "Alluxio's image: uid 1000"),
-        "nofile": overrides.apply(name, "nofile", files),
+        "user": Value(f"{uid}:{uid}", "user", why, "Alluxio's image: uid 1000"),
+        "nofile": fleet.overrides.apply(name, "nofile", files),
         "java_major": Value(fleet.intent.alluxio_java, "java_major", "the JDK of the image", "alluxio_java"),
         "cpus": Value(
             cpus, "active_cpus", "what training leaves; each JVM sizes its pools for it", "alluxio_workload_cpus"

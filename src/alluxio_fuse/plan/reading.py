@@ -120,7 +120,8 @@ def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetInt
             continue
         for variable in sorted(reference.keys() | other.keys()):
             if reference.get(variable) != other.get(variable):
-                values = f"{shown(variable, reference.get(variable))} on {names[0]}, {shown(variable, other.get(variable))} on {name}"
+                first, second = (shown(variable, part.get(variable)) for part in (reference, other))
+                values = f"{first} on {names[0]}, {second} on {name}"
                 problems.refuse(variable, values, "it is one for the whole fleet", "say it once, in group_vars/all")
         break
     try:
@@ -202,49 +203,38 @@ def _disk(found: BlockDevice, facts: Facts) -> Disk:
 
 
 def address_of(
-    name: str, intent: NodeIntent, facts: Facts, platform: str, alone: bool, problems: Problems
+    name: str, said: str | None, facts: Facts, problems: Problems, *, platform: str, alone: bool
 ) -> tuple[str, str]:
     """(address that others use, address that services bind to) of one node."""
     if platform == "kubernetes":
         return name, "0.0.0.0"  # noqa: S104 - a pod has a network of its own
-    said = intent.alluxio_bind_address
-    if said is None:
-        if alone:
-            return "127.0.0.1", "127.0.0.1"
-        own = {each.name: each.addresses for each in facts.network if each.name != "lo" and each.addresses}
-        if len(own) == 1:
-            address = _first_ipv4(next(iter(own.values())))
-            return address, address
+    if said is None and alone:
+        said = "127.0.0.1"
+    own = {each.name: each.addresses for each in facts.network if each.addresses}
+    outward = {interface: addresses for interface, addresses in own.items() if interface != "lo"}
+    if said is None and len(outward) == 1:
+        said = next(iter(outward))
+    address = _first_ipv4(own[said]) if said in own else said
+    reason = _unfit(address, alone)
+    if address is None or reason:
+        names = ", ".join(own)
         problems.refuse(
             f"{name}: alluxio_bind_address",
-            "unset",
-            f"the node has {len(own)} interfaces: {', '.join(own) or 'none'}",
-            "name the address or interface that services listen on",
+            "unset" if said is None else said,
+            reason or "the node has more than one interface that could be meant",
+            f"name an address of the node, or one of its interfaces: {names}",
         )
-        return name, name
-    interface = next((each for each in facts.network if each.name == said), None)
-    if interface is not None:
-        address = _first_ipv4(interface.addresses)
-        return address, address
+    return (address or name,) * 2
+
+
+def _unfit(address: str | None, alone: bool) -> str | None:
+    if address is None:
+        return None
     try:
-        parsed = ipaddress.ip_address(said)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
-        names = ", ".join(each.name for each in facts.network)
-        problems.refuse(
-            f"{name}: alluxio_bind_address",
-            said,
-            f"neither an address nor an interface of the node: {names}",
-            "name one of them",
-        )
-        return said, said
-    if parsed.is_loopback and not alone:
-        problems.refuse(
-            f"{name}: alluxio_bind_address",
-            said,
-            "loopback is not reached from the fleet's other nodes",
-            "name the address or interface that the nodes share",
-        )
-    return said, said
+        return "neither an address nor an interface of the node"
+    return "loopback is not reached from the fleet's other nodes" if parsed.is_loopback and not alone else None
 
 
 def _first_ipv4(addresses: list[str]) -> str:

@@ -25,14 +25,14 @@ def blocks(files: int, size: int) -> int:
     return files + size // BLOCK
 
 
-def client_cache_need(files: int, size: int) -> int:
+def client_cache_need(size: int) -> int:
     """Bytes of page store that hold a whole set: Alluxio keeps 5 % of a LOCAL store for itself."""
     return round_up(size * (1 + STORE_OVERHEAD) + 64 * MIB, MIB)
 
 
 def client_cache_footprint(cache: int, files: int, size: int) -> int:
     """Bytes that a page store of `cache` bytes takes: pages are files, 4 KiB lost on each (block rounding, inode)."""
-    held = min(1.0, cache / client_cache_need(files, size))
+    held = min(1.0, cache / client_cache_need(size))
     return round_up(cache + pages(files, size) * PER_PAGE * held, MIB)
 
 

@@ -11,7 +11,7 @@ KEYS_PER_LIST: Final = 1000
 
 @rule("one GET per block, a block being 64 MiB or a file; one LIST per 1000 names")
 def under_store_cost(files: int, size: int, resident: float) -> tuple[dict[str, dict[str, int]], str]:
-    """{first_epoch, joining_node, full_rewarm}: {gets, lists, bytes} of one dataset, each byte read once by the fleet."""
+    """{first_epoch, joining_node, full_rewarm}: {gets, lists, bytes} of one dataset, each byte read once."""
     lists = -(-files // KEYS_PER_LIST)
     whole = {"gets": blocks(files, size), "lists": lists, "bytes": size}
     missing = 1 - resident
