@@ -1,5 +1,6 @@
 """The check as a table for the terminal."""
 
+from collections.abc import Iterator
 from io import StringIO
 
 from rich import box
@@ -8,9 +9,9 @@ from rich.table import Table
 
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import Spread
-from alluxio_fuse.check.verdict import Check, Dataset
+from alluxio_fuse.check.verdict import NOT_TESTED, Check, Dataset
 
-WIDTH = 132
+WIDTH = 120
 
 
 def render(check: Check) -> str:
@@ -19,6 +20,8 @@ def render(check: Check) -> str:
     out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
     for dataset in check.datasets:
         out.print(_table(dataset))
+        for note in _notes(dataset):
+            out.print(f"  {note}", markup=False)
         for mistake in dataset.mistakes[:5]:
             out.print(f"  WRONG  {mistake}", markup=False)
     out.print(f"gate     {check.gate.said()}", markup=False)
@@ -44,9 +47,7 @@ def _table(dataset: Dataset) -> Table:
 
 def _figures(row: Row, dataset: Dataset) -> list[str]:
     if row.mb_per_s is None or row.files_per_s is None:
-        return ["-"] * 7 + [row.why]
-    noise = "noisy " if row.mb_per_s.noisy else ""
-    when = f" at first read {row.measured[:16]}Z" if row.first_read else ""
+        return ["-"] * 7 + ["not tested" if row.why.startswith(NOT_TESTED) else "not proven"]
     return [
         f"{row.files_per_s.median:.0f}",
         f"{row.mb_per_s.median:.0f}",
@@ -55,8 +56,20 @@ def _figures(row: Row, dataset: Dataset) -> list[str]:
         f"{row.p99_ms:.2f}",
         f"{row.cpu_s_per_gb:.2f}",
         of_disk(row, dataset.rows),
-        f"{noise}{row.mb_per_s.passes}{when}" + (f", {row.why}" if row.why else ""),
+        f"{row.mb_per_s.passes}{' *' if row.first_read else ''}{' noisy' if row.mb_per_s.noisy else ''}",
     ]
+
+
+def _notes(dataset: Dataset) -> Iterator[str]:
+    first = sorted({row.measured for row in dataset.rows if row.first_read and row.established})
+    if first:
+        yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
+    if dataset.jvm_warm_up_mb_per_s:
+        speeds = ", ".join(f"{speed:.0f}" for speed in dataset.jvm_warm_up_mb_per_s)
+        yield f"JVM warm-up, MB/s of small files: {speeds}"
+    for row in dataset.rows:
+        if row.why:
+            yield f"{row.kind} files, {row.path}, {row.state}: {row.why}"
 
 
 def of_disk(row: Row, rows: list[Row]) -> str:

@@ -41,5 +41,10 @@ def test_the_table_says_figures_state_and_verdict(result: Check) -> None:
     line = next(line for line in text.splitlines() if "client-cache" in line and "small" in line)
     assert line.split()[:5] == ["small", "mount", "client-cache", "8160", "936"]
     assert "verdict  FAIL" in text
-    assert "3 at first read 2026-11-21T08:00Z" in text
-    assert max(map(len, text.splitlines())) <= table.WIDTH + 60
+    assert "* measured when these bytes were read for the first time, last at 2026-11-21T08:00:00Z" in text
+
+
+def test_the_table_says_why_a_state_has_no_figure(measured: dict[str, Any]) -> None:
+    text = table.render(check([measured | {"kept": []}], {}, SETTINGS, "", {}))
+    assert "small files, mount, cold: the bytes had been read before and no measurement of that was kept" in text
+    assert "verdict  CANNOT TELL" in text
