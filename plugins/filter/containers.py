@@ -29,5 +29,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        names = ("ca_files", "containers", "folders", "owned_items", "site_file", "last_words")
+        names = ("ca_files", "cli", "containers", "folders", "owned_items", "site_file", "last_words")
         return {name: _door(getattr(containers, name)) for name in names}

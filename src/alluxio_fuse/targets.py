@@ -1,0 +1,61 @@
+"""What warm-up and check read on a host, taken from the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def targets(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+    """The datasets mounted on `host`: source, mount point, client cache, expected residency, and where counters are read."""
+    services = plan["nodes"][host]
+    datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
+    return [
+        _target(datasets[service.partition("/")[2]], keys, plan)
+        for service, keys in services.items()
+        if service.startswith("fuse/")
+    ]
+
+
+def gate(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The gate in the shape of the check's input."""
+    planned = plan["fleet"]["gate"]["amount"]
+    return {
+        "name": planned["status"],
+        "mb_per_s": planned["mb_per_s"],
+        "files_per_s": planned["files_per_s"],
+        "min_disk_ratio": planned["min_disk_ratio"],
+    }
+
+
+def _target(dataset: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+    cache = fuse["client_cache"]["amount"]
+    residency = plan["fleet"]["residency"]["amount"].get(dataset["name"], {})
+    return {
+        "name": dataset["name"],
+        "source": dataset["source"],
+        "alluxio_path": dataset["alluxio_path"],
+        "mount_point": dataset["mount_point"],
+        "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
+        "identity_file": f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan),
+        "residency": residency,
+        "metrics": {
+            "fuse": [_web(fuse)],
+            "worker": _web_of_all(plan, "worker"),
+            "master": _web_of_all(plan, "master"),
+        },
+    }
+
+
+def _web_of_all(plan: Mapping[str, Any], service: str) -> list[str]:
+    return [_web(services[service]) for services in plan["nodes"].values() if service in services]
+
+
+def _web(service: Mapping[str, Any]) -> str:
+    return f"{service['bind_address']['amount']}:{service['ports']['amount']['web']}"
+
+
+def _worker_identity(plan: Mapping[str, Any]) -> str:
+    """Without a client cache the worker's tier tells which cluster this is."""
+    workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
+    return f"{workers[0]['tiers']['amount'][0]['path']}/.identity"
