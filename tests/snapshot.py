@@ -5,8 +5,8 @@ usage: snapshot.py take > a.json
        snapshot.py compare a.json b.json
 
 `take` runs on the node itself with Python's standard library only. `compare` prints every difference that
-tests/nodes/unchanged.yml does not except, and exits 1 if there is one. Packages stay after a removal: packages that came
-and the files that they own are no difference; packages that went, or changed, are.
+tests/nodes/unchanged.yml does not except, and exits 1 if there is one. Packages stay after a removal: those that came
+and the files that they own are no difference; those that went, or changed, are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 TREES = ("/etc", "/var/lib", "/run", "/mnt")
 SETTINGS = ("/proc/sys/fs/file-max", "/proc/sys/fs/nr_open", "/proc/sys/vm/max_map_count", "/proc/sys/vm/swappiness")
@@ -93,7 +92,7 @@ def _walk(tree: str, points: set[str], files: dict[str, str]) -> None:
 def _describe(path: str, about: os.stat_result) -> str:
     text = f"{stat.filemode(about.st_mode)} {about.st_uid}:{about.st_gid}"
     if stat.S_ISLNK(about.st_mode):
-        return f"{text} {os.readlink(path)}"
+        return f"{text} {Path(path).readlink()}"
     if stat.S_ISREG(about.st_mode) and path.startswith("/etc"):
         return f"{text} {hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]}"
     return text

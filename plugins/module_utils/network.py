@@ -5,10 +5,10 @@ from __future__ import annotations
 import array
 import fcntl
 import ipaddress
-import os
 import re
 import socket
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +65,23 @@ def read_listeners(ports: set[int]) -> list[dict[str, Any]]:
 def _owners(inodes: set[int]) -> dict[int, str]:
     owners: dict[int, str] = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            links = [os.readlink(handle) for handle in (folder / "fd").iterdir()]  # noqa: PTH115  (a socket is no path)
-        except OSError:
-            continue  # gone, or another user's
-        for link in links:
-            if link.startswith("socket:[") and int(link[8:-1]) in inodes:
-                owners[int(link[8:-1])] = _container(folder) or _text(folder / "comm").strip()
+        for inode in _sockets(folder) & inodes:
+            owners[inode] = _container(folder) or _text(folder / "comm").strip()
     return owners
+
+
+def _sockets(folder: Path) -> set[int]:
+    """Inodes of the sockets that a process has open; none if it is another user's, or gone."""
+    found = set()
+    try:
+        for handle in (folder / "fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                link = str(handle.readlink())
+                if link.startswith("socket:["):
+                    found.add(int(link[8:-1]))
+    except OSError:
+        pass
+    return found
 
 
 def _container(folder: Path) -> str | None:

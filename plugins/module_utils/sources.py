@@ -8,6 +8,7 @@ import time
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import unfit_name
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
 
 Source = dict[str, Any]
@@ -16,7 +17,8 @@ Source = dict[str, Any]
 def read_source(url: str, uid: int, budget: float) -> Source:
     """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied.
 
-    Counting stops after `budget` seconds; files and bytes are then None and `detail` says so.
+    Counted is what a manifest holds: regular files, hidden ones left out. Counting stops after `budget` seconds; files
+    and bytes are then None and `detail` says so.
     """
     path = unquote(urlsplit(url).path)
     try:
@@ -36,11 +38,13 @@ def _count(root: str, deadline: float) -> Source:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    if unfit_name(entry.name):
+                        continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    elif entry.is_file():
+                    elif entry.is_file(follow_symlinks=False):
                         files += 1
-                        size += entry.stat().st_size
+                        size += entry.stat(follow_symlinks=False).st_size
                         if not os.access(entry.path, os.R_OK, effective_ids=True):
                             return _state("denied", f"uid {os.geteuid()} may not read {entry.path}")
         except OSError as error:

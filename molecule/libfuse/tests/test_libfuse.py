@@ -3,7 +3,8 @@
 import pytest
 
 testinfra_hosts = [f"podman://alluxio-fuse-test-libfuse-{suite}" for suite in ("bullseye", "bookworm", "trixie")]
-SONAMES = {"bullseye": ("libfuse.so.2", "libfuse3.so.3"), "bookworm": ("libfuse.so.2", "libfuse3.so.3"), "trixie": ("libfuse.so.2",)}
+BOTH = ("libfuse.so.2", "libfuse3.so.3")
+SONAMES = {"bullseye": BOTH, "bookworm": BOTH, "trixie": ("libfuse.so.2",)}
 
 
 def test_sonames_load(host):

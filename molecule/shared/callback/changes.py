@@ -41,7 +41,7 @@ class CallbackModule(CallbackBase):
         if self.play == "Apply" and result.is_changed():
             self.changed.add(f"{result.host.name}: {result.task.get_name()}")
 
-    def v2_playbook_on_stats(self, stats: Any) -> None:
+    def v2_playbook_on_stats(self, _stats: Any) -> None:
         """Write the line."""
         if self.play == "Apply":
             line = {"check": bool(context.CLIARGS["check"]), "changed": sorted(self.changed)}

@@ -1,0 +1,139 @@
+"""What is refused of a medium, and what it needs; nothing here is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
+
+BLANK = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
+ROOT: Mount = {"point": "/", "type": "ext4", "source": "/dev/vda", "options": ["rw"], "device": "254:0", "root": "/"}
+
+
+def medium(path: Path | str, kind: str, **more: Any) -> dict[str, Any]:
+    about = {"name": "m", "medium": "ssd", "kind": kind, "path": str(path), "size": 4096, "owner": 1000, "mode": "0750"}
+    return {**about, "mount": None, "device": None, "filesystem": "xfs", "wipe": False, **more}
+
+
+def look(about: dict[str, Any], mounts: list[Mount], *items: dict[str, Any], numa: int = 1) -> dict[str, Any]:
+    record = ownership.add(ownership.empty("a"), list(items))
+    return media.inspect(about, [ROOT, *mounts], record, "machine", numa)
+
+
+def reasons(state: dict[str, Any]) -> str:
+    assert all(finding["remedy"] for finding in state["findings"])
+    return "; ".join(f"{finding['path']}: {finding['reason']}" for finding in state["findings"])
+
+
+def test_new_tmpfs(tmp_path: Path) -> None:
+    state = look(medium(tmp_path / "x/y", "tmpfs"), [], numa=2)
+    assert (state["action"], state["source"], state["parents"]) == ("mount", "a-m", [str(tmp_path / "x")])
+    assert state["options"][:4] == ["size=4096", "mode=0750", "uid=1000", "gid=1000"]
+    assert "mpol=interleave" in state["options"]
+    assert not reasons(state)
+
+
+def test_tmpfs_grows_by_remount_and_never_shrinks_below_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Room:
+        f_blocks, f_bfree, f_frsize = 4, 2, 4096
+
+    monkeypatch.setattr(media.os, "statvfs", lambda _: Room)
+    mount = {**ROOT, "point": "/t", "type": "tmpfs", "source": "a-m"}
+    assert look(medium("/t", "tmpfs", size=4 * 4096), [mount])["action"] == "none"
+    assert look(medium("/t", "tmpfs", size=9 * 4096), [mount])["action"] == "remount"
+    assert "8192 bytes are in use" in reasons(look(medium("/t", "tmpfs", size=4096), [mount]))
+
+
+def test_what_others_mounted_is_refused() -> None:
+    mount = {**ROOT, "point": "/t", "type": "xfs", "source": "/dev/sdb"}
+    assert "xfs /dev/sdb is mounted there" in reasons(look(medium("/t", "tmpfs"), [mount]))
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "directory"])
+def test_files_of_others_are_refused_and_ours_are_not(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "photo").touch()
+    assert "files of others: photo" in reasons(look(medium(tmp_path, kind), []))
+    assert not reasons(look(medium(tmp_path, kind), [], {"kind": "directory", "id": str(tmp_path)}))
+
+
+def test_filesystem_must_be_mounted(tmp_path: Path) -> None:
+    about = medium(tmp_path / "tier", "filesystem", mount=str(tmp_path))
+    assert f"not mounted at {tmp_path}" in reasons(look(about, []))
+    assert not reasons(look(about, [{**ROOT, "point": str(tmp_path), "type": "xfs"}]))
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ({"signature": "ext4"}, "it holds data (ext4)"),
+        ({"signature": "gpt", "partitions": ["sdb1"]}, "it has partitions: sdb1"),
+        ({"holders": ["md0"]}, "it is part of md0"),
+        ({"busy": True}, "mounted or otherwise in use"),
+    ],
+)
+def test_device_that_is_not_empty_is_refused(state: dict[str, Any], reason: str) -> None:
+    found = media.device_findings(medium("/t", "device", device="/dev/sdb"), {**BLANK, **state})
+    assert reason in "; ".join(finding["reason"] for finding in found)
+    assert found[0]["value"] == "/dev/sdb"
+
+
+def test_wiping_waives_signatures_and_nothing_else() -> None:
+    about = medium("/t", "device", device="/dev/sdb", wipe=True)
+    assert media.device_findings(about, {**BLANK, "signature": "ext4"}) == []
+    for state in ({"partitions": ["sdb1"]}, {"holders": ["md0"]}, {"busy": True}):
+        assert media.device_findings(about, {**BLANK, "signature": "ext4", **state})
+
+
+def test_our_filesystem_is_known_by_record_and_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = "/dev/disk/by-id/x"
+    ours = media.filesystem_id("a", "machine", device)
+    about, owned = medium("/t", "device", device=device), {"kind": "filesystem", "id": device}
+    monkeypatch.setattr(media, "device_state", lambda _: {**BLANK, "signature": "xfs", "uuid": ours})
+    assert not reasons(look(about, [], owned))
+    assert look(about, [], owned)["source"] == f"UUID={ours}"
+    assert "it holds data" in reasons(look(about, []))
+    monkeypatch.setattr(media, "device_state", lambda _: {**BLANK, "signature": "xfs", "uuid": "of-others"})
+    assert "it holds data" in reasons(look(about, [], owned))
+    monkeypatch.setattr(media, "device_state", lambda _: {**BLANK, "block": False})
+    assert "no block device" in reasons(look(about, []))
+
+
+def test_record_of_what_will_be_made(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir(mode=0o700)
+    states = [
+        look(medium(tmp_path / "new/t", "tmpfs"), []),
+        look(medium(old, "directory"), []),
+    ]
+    items = media.record_items(states, systemd=True)
+    kinds = [(item["kind"], item["id"]) for item in items]
+    assert kinds == [
+        ("directory", str(tmp_path / "new")),
+        ("directory", str(tmp_path / "new/t")),
+        ("tmpfs", str(tmp_path / "new/t")),
+        ("line", f"/etc/fstab {tmp_path}/new/t"),
+        ("directory", str(old)),
+    ]
+    assert items[-1]["data"]["before"]["mode"] == "0700"
+    assert items[-1]["data"]["contents"]
+
+
+def test_what_this_deployment_holds_is_counted_once(tmp_path: Path) -> None:
+    (tmp_path / "state/tier").mkdir(parents=True)
+    (tmp_path / "state/tier/block").write_bytes(b"x" * 100_000)
+    record = ownership.add(
+        ownership.empty("a"),
+        [
+            {"kind": "directory", "id": str(tmp_path / "state")},
+            {"kind": "directory", "id": str(tmp_path / "state/tier")},
+            {"kind": "image", "id": "i", "data": {"path": "/var/lib/containers", "bytes": 7}},
+            {"kind": "directory", "id": str(tmp_path / "gone")},
+        ],
+    )
+    held = filesystems.disk_usage(str(tmp_path / "state"), set())
+    assert held > 100_000
+    assert filesystems.owned_bytes([ROOT], record) == {"/": held + 7}
+    assert filesystems.disk_usage(str(tmp_path / "state"), {str(tmp_path / "state/tier")}) < 10_000

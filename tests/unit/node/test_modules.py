@@ -1,0 +1,99 @@
+"""Modules as Ansible runs them: arguments in, JSON out, the same on every Python that a node may have."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.plan.facts import Facts
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(module: str, check: bool = False, **arguments: Any) -> dict[str, Any]:
+    """Run a module of the collection in a process of its own."""
+    given = {"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_check_mode": check, "_ansible_remote_tmp": "/tmp"}}
+    answer = subprocess.run(
+        [sys.executable, "-m", f"ansible_collections.alluxio.fuse.plugins.modules.{module}"],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT / "collections"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        check=False,
+    )
+    assert answer.stdout, answer.stderr
+    return dict(json.loads(answer.stdout))
+
+
+def test_facts_are_what_the_planner_reads(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/one").write_bytes(b"x")
+    (tmp_path / "data").chmod(0o755)
+    answer = run(
+        "node_facts",
+        state_dir=str(tmp_path / "state"),
+        mount_points=["/nope", str(tmp_path)],
+        sources=[f"file://{tmp_path}/data", "s3://bucket"],
+        ports=[1],
+    )
+    facts = Facts.model_validate(answer["facts"])
+    assert facts.cpus > 0
+    assert facts.memory.total > 2**28
+    states = {path: point.state for path, point in facts.mount_points.items()}
+    assert states == {"/nope": "absent", str(tmp_path): "files"}
+    assert list(facts.sources) == [f"file://{tmp_path}/data"]
+    assert any(filesystem.mount == "/" for filesystem in facts.filesystems)
+
+
+def test_owned(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"name": "a", "state_dir": str(tmp_path / "state")}
+    mine = {"kind": "mount", "id": "/x", "data": {"role": "mine"}}
+    theirs = {"kind": "mount", "id": "/y", "data": {"role": "theirs"}}
+    assert run("owned", check=True, items=[mine], **where)["changed"]
+    assert not (tmp_path / "state").exists()
+    assert run("owned", items=[mine, theirs], **where)["changed"]
+    assert not run("owned", items=[mine], **where)["changed"]
+    assert run("owned", role="mine", **where)["owned"] == [mine]
+    assert run("owned", items=[mine, theirs], state="absent", **where)["changed"]
+    assert not (tmp_path / "state").exists()
+    assert run("owned", items=[{"kind": "planet", "id": "x"}], **where)["failed"]
+
+
+def test_folder(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    me: dict[str, Any] = {"path": str(path), "owner": tmp_path.stat().st_uid, "mode": "0750"}
+    assert run("folder", check=True, **me)["changed"]
+    assert not path.exists()
+    assert run("folder", **me)["changed"]
+    assert not run("folder", **me)["changed"]
+    assert path.stat().st_mode & 0o7777 == 0o750
+    (path / "file").touch()
+    assert not run("folder", path=str(path), state="absent")["changed"]
+    assert (path / "file").exists()
+    before = {"uid": tmp_path.stat().st_uid, "gid": tmp_path.stat().st_gid, "mode": "0700"}
+    assert run("folder", path=str(path), state="absent", contents=True, before=before)["changed"]
+    assert list(path.iterdir()) == []
+    assert run("folder", path=str(path), state="absent", contents=True)["changed"]
+    assert not path.exists()
+    assert not run("folder", path=str(path), state="absent", contents=True)["changed"]
+
+
+def test_folder_never_crosses_into_a_mount() -> None:
+    answer = run("folder", path="/proc", state="absent", contents=True)
+    assert answer["failed"]
+    assert "still mounted" in answer["msg"]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/proc/self/comm"])
+def test_kernel_setting_is_one(path: str) -> None:
+    assert "no kernel setting" in run("kernel_setting", path=path, value="x")["msg"]
+
+
+def test_kernel_setting_reads() -> None:
+    answer = run("kernel_setting", check=True, path="/proc/sys/kernel/ostype", value="Linux")
+    assert (answer["changed"], answer["before"]) == (False, "Linux")

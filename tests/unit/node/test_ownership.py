@@ -1,0 +1,80 @@
+"""The record names a thing before it is made, survives a crash, and is never guessed at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
+
+
+def item(kind: str, key: str, **data: Any) -> dict[str, Any]:
+    return {"kind": kind, "id": key, "data": data}
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    record = ownership.add(ownership.load(state, "a"), [item("mount", "/x", role="r")])
+    ownership.save(state, record)
+    assert ownership.load(state, "a") == {"version": 1, "name": "a", "items": [item("mount", "/x", role="r")]}
+    assert [path.name for path in Path(state).iterdir()] == ["owned.json"]
+
+
+def test_first_writing_knew_the_state_before() -> None:
+    record = ownership.add(ownership.empty("a"), [item("sysctl", "/sys/x", before="128")])
+    again = ownership.add(record, [item("sysctl", "/sys/x", before="4096"), item("mount", "/x"), item("mount", "/x")])
+    assert [entry["data"] for entry in again["items"]] == [{"before": "128"}, {}]
+
+
+def test_drop_takes_what_it_names_only() -> None:
+    record = ownership.add(ownership.empty("a"), [item("mount", "/x"), item("tmpfs", "/x"), item("mount", "/y")])
+    left = ownership.drop(record, [item("mount", "/x")])
+    assert [(entry["kind"], entry["id"]) for entry in left["items"]] == [("tmpfs", "/x"), ("mount", "/y")]
+
+
+def test_empty_record_leaves_nothing_of_ours(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ownership.save(str(state), ownership.add(ownership.empty("a"), [item("mount", "/x")]))
+    ownership.save(str(state), ownership.empty("a"))
+    assert not state.exists()
+    state.mkdir()
+    (state / "of-others").touch()
+    ownership.save(str(state), ownership.empty("a"))
+    assert (state / "of-others").exists()
+
+
+def test_crash_while_writing_leaves_the_old_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ownership.save(str(tmp_path), ownership.add(ownership.empty("a"), [item("mount", "/x")]))
+
+    def crash(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ownership.json, "dump", crash)
+    with pytest.raises(KeyboardInterrupt):
+        ownership.save(str(tmp_path), ownership.add(ownership.empty("a"), [item("mount", "/y")]))
+    assert ownership.load(str(tmp_path), "a")["items"] == [item("mount", "/x")]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "no ownership record"),
+        ("[]", "no ownership record"),
+        (json.dumps({"version": 2, "name": "a", "items": []}), "another version"),
+        (json.dumps({"version": 1, "name": "a", "items": [{"kind": "planet", "id": "x"}]}), "unknown kinds"),
+        (json.dumps({"version": 1, "name": "b", "items": []}), "belongs to deployment 'b'"),
+    ],
+)
+def test_what_cannot_be_trusted_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "owned.json").write_text(text)
+    with pytest.raises(ownership.RecordError, match=reason):
+        ownership.load(str(tmp_path), "a")
+
+
+def test_missing_folders_are_recorded_once_and_first(tmp_path: Path) -> None:
+    one, two = item("file", f"{tmp_path}/a/b/one", role="r"), item("file", f"{tmp_path}/a/b/two", role="r")
+    named = [entry["id"] for entry in ownership.with_parents([one, two])]
+    assert named == [f"{tmp_path}/a", f"{tmp_path}/a/b", one["id"], two["id"]]

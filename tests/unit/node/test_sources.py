@@ -1,0 +1,58 @@
+"""Sources are seen as the service user will see them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import sources
+
+ME = os.getuid()
+
+
+def state(path: Path, uid: int = ME, budget: float = 5) -> tuple[str, str | None]:
+    found = sources.read_source(f"file://{path}", uid, budget)
+    return found["state"], found["detail"]
+
+
+def test_counted(tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a b/one").write_bytes(b"x" * 10)
+    (tmp_path / "two").write_bytes(b"x" * 5)
+    (tmp_path / ".hidden").write_bytes(b"x" * 500)
+    (tmp_path / "link").symlink_to("two")
+    assert sources.read_source(f"file://{tmp_path}", ME, 5) == {"state": "ok", "detail": None, "files": 2, "bytes": 15}
+    assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
+
+
+def test_missing_and_empty(tmp_path: Path) -> None:
+    assert state(tmp_path)[0] == "empty"
+    assert state(tmp_path / "nope")[0] == "missing"
+    (tmp_path / "file").touch()
+    assert state(tmp_path / "file/below")[0] == "missing"
+
+
+def test_too_many_to_count(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "one").touch()
+    found = sources.read_source(f"file://{tmp_path}", ME, 0)
+    assert (found["state"], found["files"]) == ("ok", None)
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_what_the_service_user_may_not_read_is_denied(what: str) -> None:
+    if ME != 0:
+        return  # only root can look with another user's eyes
+    with tempfile.TemporaryDirectory() as root:
+        Path(root).chmod(0o755)
+        folder = Path(root, "data")
+        folder.mkdir(mode=0o755)
+        (folder / "secret").write_bytes(b"x")
+        assert state(folder, uid=1000)[0] == "ok"
+        (folder if what == "folder" else folder / "secret").chmod(0o700)
+        assert state(folder, uid=1000) == (
+            "denied",
+            f"uid 1000 may not read {folder if what == 'folder' else folder / 'secret'}",
+        )
