@@ -45,7 +45,7 @@ become_user() {
 
 # service NAME [ARGUMENT]…: fills the array `java` with the whole command line of a service.
 service() {
-  local name=$1 class
+  local name=$1
   local -a start
   shift
   case $name in
@@ -68,13 +68,15 @@ run_one() {
 # Two services in one container, as upstream has them: what ends one ends both.
 run_both() {
   local name status=0
+  local -a pids=()
   for name; do
     service "$name"
     "${java[@]}" &
+    pids+=($!)
   done
-  trap 'kill $(jobs -p) 2> /dev/null || true' TERM INT
+  trap 'kill "${pids[@]}" 2> /dev/null || true' TERM INT
   wait -n || status=$?
-  kill $(jobs -p) 2> /dev/null || true
+  kill "${pids[@]}" 2> /dev/null || true
   wait
   exit "$status"
 }

@@ -4,7 +4,8 @@
 # mounted_at PATH: "TYPE SOURCE" of the topmost mount at exactly PATH; nothing when none.
 mounted_at() {
   local path found='' line point rest
-  path=$(realpath --no-symlinks "$1")
+  # Not the path itself: a dead mount cannot be looked at.
+  path=$(realpath --canonicalize-missing "$(dirname "$1")")/$(basename "$1")
   while read -r line; do
     point=$(cut -d' ' -f5 <<< "$line")
     [[ $(printf '%b' "${point//\\/\\0}") == "$path" ]] || continue

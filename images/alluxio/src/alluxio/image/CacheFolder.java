@@ -1,6 +1,7 @@
 package alluxio.image;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -38,6 +39,14 @@ final class CacheFolder {
    * thrown, where anything is there that no cache of this kind makes.
    */
   void claim(String identity) throws IOException, Start.Refusal {
+    try {
+      claimWritable(identity);
+    } catch (AccessDeniedException e) {
+      throw new Start.Refusal(e.getFile() + " is not writable for this user: give " + mFolder + " to it, or name another folder");
+    }
+  }
+
+  private void claimWritable(String identity) throws IOException, Start.Refusal {
     Files.createDirectories(mFolder);
     List<Path> cached = entries(mFolder).stream().filter(entry -> !INERT.contains(name(entry))).collect(Collectors.toList());
     refuseStrangers(cached);

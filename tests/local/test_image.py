@@ -1,0 +1,326 @@
+"""The container image with real services: least privilege, right bytes, and caches that never outlive their cluster.
+
+Everything is the test's own: ports that were free, a folder that pytest made, containers named ``imgtest-*``.
+"""
+
+import hashlib
+import os
+import random
+import resource
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+IMAGE = "localhost/alluxio-fuse:2.9.6"
+SERVICE, FUSE = "1000:1000", "0:0"
+PORTS = [
+    "alluxio.master.rpc.port",
+    "alluxio.master.web.port",
+    "alluxio.job.master.rpc.port",
+    "alluxio.job.master.web.port",
+    "alluxio.worker.rpc.port",
+    "alluxio.worker.web.port",
+    "alluxio.job.worker.rpc.port",
+    "alluxio.job.worker.data.port",
+    "alluxio.job.worker.web.port",
+]
+
+BINDS = ["master", "master.web", "job.master", "job.master.web", "worker", "worker.web", "job.worker", "job.worker.web"]
+
+
+def run(*command: str | Path, check: bool = True) -> str:
+    """Runs a command; its standard output and error."""
+    done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert not check or done.returncode == 0, f"{command}: {done.stdout}"
+    return done.stdout
+
+
+def until(what: str, holds: Callable[[], bool], seconds: float = 90) -> float:
+    """Waits until something holds; the seconds it took."""
+    start = time.monotonic()
+    while not holds():
+        assert time.monotonic() - start < seconds, f"{what}: not within {seconds} s"
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback interface that nobody listens on."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def engine_options() -> list[str]:
+    """What podman needs where cgroups are of version 1, and limits that this machine can give."""
+    runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
+    limits = {name: resource.getrlimit(number)[1] for name, number in [("nofile", 7), ("nproc", 6)]}
+    return runtime + [f"--ulimit={name}={min(hard, 10000) if hard > 0 else 10000}" for name, hard in limits.items()]
+
+
+class Cluster:
+    """One Alluxio of throwaway containers, each with a read-only root and no capability that it does not need."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.mount = folder / "mnt" / "data"
+        for name in ("journal", "namespace", "tier", "cache", "mnt"):
+            (folder / name).mkdir()
+        for name in ("journal", "namespace", "tier"):
+            os.chown(folder / name, 1000, 1000)
+        self.fill(seed=1)
+        properties = {
+            "alluxio.master.hostname": "127.0.0.1",
+            "alluxio.job.master.hostname": "127.0.0.1",
+            "alluxio.worker.hostname": "127.0.0.1",
+            "alluxio.master.journal.folder": "/journal",
+            "alluxio.master.metastore.dir": "/tmp/metastore",
+            "alluxio.master.mount.table.root.ufs": "/namespace",
+            "alluxio.worker.tieredstore.level0.alias": "SSD",
+            "alluxio.worker.tieredstore.level0.dirs.path": "/tier",
+            "alluxio.worker.tieredstore.level0.dirs.quota": "256MB",
+            "alluxio.worker.ramdisk.size": "256MB",
+            "alluxio.user.client.cache.enabled": "true",
+            "alluxio.user.client.cache.dirs": "/cache",
+            "alluxio.user.client.cache.size": "64MB",
+            "alluxio.fuse.jnifuse.libfuse.version": "3",
+            **{f"alluxio.{name}.bind.host": "127.0.0.1" for name in BINDS},
+            **dict(zip(PORTS, map(str, free_ports(len(PORTS))), strict=True)),
+        }
+        (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        (folder / "site.properties").chmod(0o644)
+        run("mount", "--bind", self.mount.parent, self.mount.parent)
+        run("mount", "--make-rshared", self.mount.parent)
+
+    def fill(self, seed: int) -> None:
+        """Puts 60 files in the source: names and sizes always the same, bytes by the seed."""
+        generator = random.Random(seed)
+        (self.folder / "source").mkdir(exist_ok=True)
+        for number in range(60):
+            (self.folder / "source" / f"{number:02}").write_bytes(generator.randbytes(50_000 + 1000 * number))
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+    def right(self) -> bool:
+        """Whether every file reads through the mount as it is in the source."""
+        return self.digests(self.mount) == self.digests(self.folder / "source")
+
+    def start(self, name: str, verb: str, *arguments: str, user: str = SERVICE, options: tuple[str, ...] = ()) -> None:
+        self.remove(name)
+        service = name.upper().replace("-", "_")
+        command = ["podman", "run", "--detach", "--name", f"imgtest-{name}", "--network", "host", *engine_options()]
+        command += ["--user", user, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        command += ["--env", f"ALLUXIO_{service}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"]
+        command += ["--volume", f"{self.folder}/site.properties:/opt/alluxio/conf/alluxio-site.properties:ro"]
+        run(*command, *options, IMAGE, verb, *arguments)
+
+    def volume(self, name: str, mode: str = "rw") -> tuple[str, str]:
+        return ("--volume", f"{self.folder}/{name}:/{name}:{mode}")
+
+    def start_master(self) -> None:
+        stores = self.volume("namespace") + self.volume("source", "ro")
+        self.start("master", "master-only", options=self.volume("journal") + stores)
+        until("the master serves", lambda: "data" in self.alluxio("fs", "ls", "/") or self.mounted_source())
+
+    def mounted_source(self) -> bool:
+        return "Mounted" in self.alluxio("fs", "mount", "--readonly", "/data", "/source")
+
+    def start_worker(self) -> None:
+        stores = self.volume("namespace") + self.volume("source", "ro")
+        self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores)
+
+    def start_fuse(self) -> float:
+        """Starts FUSE; the seconds until its files are there."""
+        device = ("--device", "/dev/fuse", "--cap-add", "SYS_ADMIN")
+        volumes = ("--volume", f"{self.mount.parent}:/mnt/shared:rshared", *self.volume("cache"))
+        options = "--fuse-opts=ro,allow_other,attr_timeout=600,entry_timeout=600"
+        self.start("fuse", "fuse", options, "/mnt/shared/data", "/data", user=FUSE, options=device + volumes)
+        return until("FUSE mounts", lambda: self.serves() or not self.running("fuse"))
+
+    def serves(self) -> bool:
+        """Whether a living process answers at the mount point; the kernel may still know a dead one's attributes."""
+        try:
+            return any(self.mount.iterdir())
+        except OSError:
+            return False
+
+    def alluxio(self, *command: str) -> str:
+        return run("podman", "exec", "imgtest-master", "alluxio", *command, check=False)
+
+    def running(self, name: str) -> bool:
+        return run("podman", "inspect", "--format", "{{.State.Running}}", f"imgtest-{name}").strip() == "true"
+
+    def log(self, name: str) -> str:
+        return run("podman", "logs", f"imgtest-{name}")
+
+    def pid(self, name: str, process: str = "java") -> int:
+        """Process id on the host of a service's JVM."""
+        init = run("podman", "inspect", "--format", "{{.State.Pid}}", f"imgtest-{name}").strip()
+        table = [line.split() for line in run("ps", "-e", "-o", "pid=,ppid=,comm=").splitlines()]
+        family = {init}
+        for _ in range(3):
+            family |= {pid for pid, parent, *_ in table if parent in family}
+        return next(int(pid) for pid, _, name, *_ in table if pid in family and name == process)
+
+    def stop(self, name: str) -> None:
+        run("podman", "stop", "--time", "15", f"imgtest-{name}")
+
+    def remove(self, name: str) -> None:
+        run("podman", "rm", "--force", "--ignore", "--time", "15", f"imgtest-{name}")
+
+    def forget_journal(self) -> None:
+        self.remove("master")
+        run("find", self.folder / "journal", "-mindepth", "1", "-delete")
+
+    def blocks(self) -> set[str]:
+        return {path.name for path in (self.folder / "tier" / "alluxioworker").glob("*") if path.is_file()}
+
+    def remove_all(self) -> None:
+        for name in ("fuse", "job-worker", "worker", "job-master", "master", "other"):
+            self.remove(name)
+        run("umount", "--lazy", "--recursive", self.mount.parent)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster that was read once: blocks in the worker, pages in the client cache."""
+    run("ansible-playbook", "--inventory", "localhost,", "--connection", "local", ROOT / "playbooks" / "image.yml")
+    one = Cluster(tmp_path_factory.mktemp("image"))
+    try:
+        one.start_master()
+        one.start_worker()
+        one.start("job-master", "job-master", options=("--env", "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/j"))
+        one.start("job-worker", "job-worker")
+        one.start_fuse()
+        yield one
+    finally:
+        one.remove_all()
+
+
+def capabilities(pid: int) -> tuple[int, int]:
+    """User and effective capabilities of a process."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(status["Uid"].split()[1]), int(status["CapEff"], 16)
+
+
+def test_every_service_runs_with_least_privilege(cluster: Cluster) -> None:
+    sys_admin = 1 << 21
+    for name in ("master", "job-master", "worker", "job-worker"):
+        assert capabilities(cluster.pid(name)) == (1000, 0), name
+    assert capabilities(cluster.pid("fuse")) == (0, sys_admin)
+
+
+def test_bytes_through_the_mount_are_those_of_the_source(cluster: Cluster) -> None:
+    assert cluster.right()
+    assert len(cluster.blocks()) == 60
+    assert any((cluster.folder / "cache" / "LOCAL").rglob("*"))
+
+
+def test_a_restart_keeps_caches_of_the_same_cluster(cluster: Cluster) -> None:
+    blocks = cluster.blocks()
+    for name, start in [("worker", cluster.start_worker), ("fuse", cluster.start_fuse)]:
+        start()
+        assert "Discarding" not in cluster.log(name)
+    assert cluster.blocks() == blocks
+    assert cluster.right()
+
+
+def test_a_stop_unmounts_while_a_file_is_open(cluster: Cluster) -> None:
+    file = os.open(cluster.mount / "00", os.O_RDONLY)
+    cluster.stop("fuse")
+    with pytest.raises(OSError, match="not connected"):
+        os.close(file)
+    assert not cluster.mount.is_mount()
+    assert cluster.digests(cluster.mount) == {}
+
+
+def test_a_dead_mount_is_cleared_by_the_next_start(cluster: Cluster) -> None:
+    cluster.start_fuse()
+    # With its first process a container ends whole, and nobody is left to clean up.
+    os.kill(cluster.pid("fuse", "tini"), 9)
+    until("FUSE is dead", lambda: not cluster.running("fuse"))
+    with pytest.raises(OSError, match="not connected"):
+        list(cluster.mount.iterdir())
+    cluster.start_fuse()
+    assert "clearing the mount that a dead alluxio-fuse left" in cluster.log("fuse")
+    assert cluster.right()
+
+
+def test_a_second_fuse_does_not_take_a_served_mount(cluster: Cluster) -> None:
+    shared = ("--volume", f"{cluster.mount.parent}:/mnt/shared:rshared", "--cap-add", "SYS_ADMIN", "--device", "/dev/fuse")
+    cluster.start("other", "fuse", "/mnt/shared/data", "/data", user=FUSE, options=shared)
+    until("it ends", lambda: not cluster.running("other"))
+    assert "served by another running alluxio-fuse" in cluster.log("other")
+    assert cluster.right()
+
+
+def test_a_mount_of_something_else_is_left_alone(cluster: Cluster) -> None:
+    cluster.stop("fuse")
+    run("mount", "-t", "tmpfs", "somebody", cluster.mount)
+    try:
+        cluster.start_fuse()
+        until("FUSE refuses", lambda: not cluster.running("fuse"))
+        assert "is a mount point of something else (tmpfs somebody)" in cluster.log("fuse")
+        assert "somebody" in run("findmnt", "--noheadings", "--output", "SOURCE", cluster.mount)
+    finally:
+        run("umount", cluster.mount)
+
+
+def test_caches_of_a_forgotten_journal_are_discarded(cluster: Cluster) -> None:
+    """The same names, sizes and so block and file ids, but other bytes: what was cached must not be read."""
+    for name in ("fuse", "worker"):
+        cluster.remove(name)
+    old = cluster.blocks()
+    cluster.forget_journal()
+    cluster.fill(seed=2)
+    cluster.start_master()
+    cluster.start_worker()
+    cluster.start_fuse()
+    assert cluster.right()
+    assert cluster.blocks() == old, "the ids were to be the same, or nothing is shown"
+    for name in ("worker", "fuse"):
+        assert "Discarding" in cluster.log(name)
+
+
+def test_running_services_end_when_the_cluster_becomes_another(cluster: Cluster) -> None:
+    cluster.forget_journal()
+    cluster.start_master()
+    for name in ("worker", "fuse"):
+        until(f"{name} ends", lambda name=name: not cluster.running(name))
+        assert "ending, to start again with empty caches" in cluster.log(name)
+    assert not cluster.mount.is_mount()
+
+
+@pytest.mark.parametrize("stranger", ["thesis.txt", "alluxioworker/thesis.txt"])
+def test_a_folder_with_files_of_others_is_refused_untouched(cluster: Cluster, stranger: str) -> None:
+    file = cluster.folder / "tier" / stranger
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    try:
+        cluster.start_worker()
+        until("the worker refuses", lambda: not cluster.running("worker"))
+        assert f"Alluxio did not make /tier/{stranger.split('/')[0]}" in cluster.log("worker")
+        assert file.read_text() == "mine"
+    finally:
+        file.unlink()
+
+
+def test_a_damaged_journal_is_not_formatted(cluster: Cluster) -> None:
+    cluster.remove("master")
+    journal = cluster.folder / "journal"
+    for mark in journal.rglob("_format_*"):
+        mark.unlink()
+    entries = {path for path in journal.rglob("*") if path.is_file()}
+    assert entries
+    cluster.start("master", "master-only", options=cluster.volume("journal") + cluster.volume("namespace"))
+    until("the master refuses", lambda: not cluster.running("master"))
+    assert "restore the journal, or empty the folder" in cluster.log("master")
+    assert {path for path in journal.rglob("*") if path.is_file()} == entries
