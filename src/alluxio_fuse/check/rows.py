@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from alluxio_fuse.check.evidence import LEVELS, Result, doubt, mistakes, origins
 from alluxio_fuse.check.statistics import Spread, spread
 
-ORDER = ("cold", "worker", "client-cache", "page-cache", "disk")
+ORDER = ("cold", "worker", "client-cache", "disk", "page-cache")
 
 
 class Row(BaseModel):

@@ -1,8 +1,49 @@
-"""The page."""
+"""report.html: one file, no scripts, nothing fetched from elsewhere."""
 
-from alluxio_fuse.check.verdict import Check
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+
+from alluxio_fuse.check.gate import Gate
+from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.table import of_disk
+from alluxio_fuse.check.verdict import Check, Dataset
+from alluxio_fuse.report import plots
+
+KINDS = {"small": "Small files", "large": "Large files"}
 
 
 def render(check: Check) -> str:
-    """report.html."""
-    return check.verdict
+    """The page of a check."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__package__).joinpath("report.html.j2").read_text())
+    return template.render(check=check, datasets=[_view(dataset, check.gate) for dataset in check.datasets])
+
+
+def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
+    kinds = [kind for kind in KINDS if any(row.kind == kind for row in dataset.rows)]
+    drawn = []
+    for kind in kinds:
+        rows = [row for row in dataset.rows if row.kind == kind]
+        name = f"{KINDS[kind]} of {dataset.name}"
+        drawn.append(
+            {
+                "heading": KINDS[kind],
+                "throughput": plots.ranges(f"{name}: throughput by path and state", rows, *_line(rows, gate)),
+                "latency": plots.latencies(f"{name}: time from open to close", rows),
+            }
+        )
+    return {
+        "data": dataset,
+        "kinds": drawn,
+        "origins": plots.origins(f"{dataset.name}: where the bytes came from", dataset.rows),
+        "of_disk": [of_disk(row, dataset.rows) for row in dataset.rows],
+    }
+
+
+def _line(rows: list[Row], gate: Gate) -> tuple[float | None, str]:
+    """Where the gate's line stands in MB/s, and what it is called."""
+    if gate.mb_per_s:
+        return gate.mb_per_s, "gate"
+    disk = next((row.mb_per_s for row in rows if (row.path, row.state, row.kind) == ("disk", "disk", "small")), None)
+    return (disk.median * gate.min_disk_ratio, f"gate: {gate.min_disk_ratio:g} x disk, cold =") if disk else (None, "")

@@ -1,0 +1,131 @@
+"""Plots as SVG that takes its colours from the page, so that light and dark are one file.
+
+Every mark carries its number as text or title, and every plot a title that a screen reader speaks.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import accumulate
+from math import ceil, floor, log10
+
+from alluxio_fuse.check.evidence import LEVELS
+from alluxio_fuse.check.rows import Row
+
+WIDTH, LABEL, VALUE = 880, 160, 170  # pixels: whole plot, names on the left, numbers on the right
+LINE, TOP, BOTTOM = 30, 8, 28  # pixels: a row, above the rows, the axis below them
+HEIGHT = 260  # of a plot without rows
+LEAST_FILES = 20  # fewer have no distribution worth a line
+
+
+def label(row: Row) -> str:
+    """What a row is called in plots."""
+    return f"{row.path}, {row.state}" if row.path != row.state else "disk, cold"
+
+
+def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) -> str:
+    """MB/s of each row: median as a dot, all passes as a line, on a logarithmic axis, the gate across."""
+    spreads = [(row, row.mb_per_s) for row in rows if row.mb_per_s]
+    if not spreads:
+        return ""
+    edges = [value for _, spread in spreads for value in (spread.least, spread.most)] + ([gate] if gate else [])
+    low, high = floor(log10(max(0.1, min(edges)))), max(ceil(log10(max(edges))), floor(log10(max(edges))) + 1)
+
+    def x(value: float) -> float:
+        return LABEL + (log10(max(value, 10**low)) - low) / (high - low) * (WIDTH - LABEL - VALUE)
+
+    bottom = TOP + LINE * len(spreads)
+    parts = [_tick(x(10**power), bottom, f"{10**power:,}") for power in range(low, high + 1)]
+    for index, (row, spread) in enumerate(spreads):
+        y = TOP + LINE * (index + 0.5)
+        said = f"{spread.median:,.0f} MB/s ({spread.least:,.0f} to {spread.most:,.0f} in {spread.passes} passes)"
+        parts += [
+            _text(LABEL - 10, y, label(row), "end"),
+            f'<g class="{row.path}"><title>{escape(label(row))}: {said}</title>',
+            f'<line class="range" x1="{x(spread.least):.1f}" x2="{x(spread.most):.1f}" y1="{y}" y2="{y}"/>',
+            f'<circle cx="{x(spread.median):.1f}" cy="{y}" r="6"/></g>',
+            _text(WIDTH - VALUE + 14, y, f"{spread.median:,.0f} MB/s{' (noisy)' if spread.noisy else ''}"),
+        ]
+    if gate:
+        parts.append(f'<line class="gate" x1="{x(gate):.1f}" x2="{x(gate):.1f}" y1="0" y2="{bottom}"/>')
+        parts.append(_text(x(gate), bottom + 30, f"{gate_name} {gate:,.0f} MB/s", "middle", "gate"))
+    return _svg(title, bottom + BOTTOM + (14 if gate else 0), parts)
+
+
+def origins(title: str, rows: Sequence[Row]) -> str:
+    """Share of the bytes that each level has served, a bar per state of the mount."""
+    shown = [row for row in rows if row.path == "mount" and row.established]
+    if not shown:
+        return ""
+    width = WIDTH - LABEL - 20
+    parts = []
+    for index, row in enumerate(shown):
+        y = TOP + LINE * index
+        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.kind}, {row.state}", "end"))
+        begins = accumulate((row.origins[level] for level in LEVELS), initial=0.0)
+        for level, begin in zip(LEVELS, begins, strict=False):
+            share = row.origins[level]
+            if share < 0.001:
+                continue
+            name = f"{level.replace('_', ' ')}: {share:.0%}"
+            x, length = LABEL + begin * width, max(1.0, share * width - 2)
+            parts.append(
+                f'<g class="level {level}"><title>{escape(row.state)}, {name}</title>'
+                f'<rect x="{x:.1f}" y="{y + 4}" width="{length:.1f}" height="{LINE - 8}" rx="3"/></g>'
+            )
+            if share > 0.2:
+                parts.append(_text(x + 8, y + LINE / 2, name, "start", "on"))
+    return _svg(title, TOP + LINE * len(shown) + 4, parts)
+
+
+def latencies(title: str, rows: Sequence[Row]) -> str:
+    """Cumulative distribution of the time from open to close of a file, a line per row, on a logarithmic axis."""
+    shown = [row for row in rows if row.files >= LEAST_FILES]
+    if not shown:
+        return ""
+    bounds = [bound for row in shown for bound, _ in row.latency_ms]
+    low, high = floor(log10(min(bounds))), ceil(log10(max(bounds)))
+    high = max(high, low + 1)
+    left, right, top, bottom = 60, WIDTH - 190, TOP, HEIGHT - BOTTOM
+
+    def x(milliseconds: float) -> float:
+        return left + (log10(milliseconds) - low) / (high - low) * (right - left)
+
+    parts = [_tick(x(10.0**power), bottom, f"{10.0**power:g} ms") for power in range(low, high + 1)]
+    for share in (0.0, 0.5, 0.99):
+        y = bottom - share * (bottom - top)
+        parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(left - 8, y, f"{share:.0%}", "end"))
+    for index, row in enumerate(shown):
+        points = " ".join(f"{x(bound):.1f},{bottom - share * (bottom - top):.1f}" for bound, share in _cumulative(row))
+        y = top + 14 + 22 * index
+        said = f"{label(row)}: half within {row.p50_ms:.2f} ms, 99% within {row.p99_ms:.2f} ms"
+        parts += [
+            f'<g class="line line{index}"><title>{escape(said)}</title><polyline points="{points}"/>',
+            f'<line x1="{right + 16}" x2="{right + 36}" y1="{y}" y2="{y}"/></g>',
+            _text(right + 42, y, label(row)),
+        ]
+    return _svg(title, HEIGHT, parts)
+
+
+def _cumulative(row: Row) -> Iterator[tuple[float, float]]:
+    whole = sum(count for _, count in row.latency_ms)
+    for (bound, _), reached in zip(row.latency_ms, accumulate(count for _, count in row.latency_ms), strict=True):
+        yield bound, reached / whole
+
+
+def _tick(x: float, bottom: float, text: str) -> str:
+    return f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>' + _text(
+        x, bottom + 12, text, "middle"
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(title: str, height: float, parts: list[str]) -> str:
+    name = escape(title)
+    return (
+        f'<svg role="img" aria-label="{name}" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+        f'height="{height:.0f}"><title>{name}</title>{"".join(parts)}</svg>'
+    )
