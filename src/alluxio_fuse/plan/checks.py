@@ -8,7 +8,7 @@ from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.gate import MOUNT_CEILING
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
-from alluxio_fuse.plan.units import MIB, format_size, round_up
+from alluxio_fuse.plan.units import MIB, at_least, format_size, round_up
 
 QUORUM_NODES = 64
 QUORUM_FILES = 50_000_000
@@ -70,7 +70,7 @@ def _check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) -
             "alluxio_datasets[].cache.pin",
             terms,
             f"all workers together hold {format_size(capacity)}",
-            f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer pins",
+            f"{at_least(short)} more of cache on each of {fleet.workers} nodes, or fewer pins",
             "pin_fits",
         )
     if total <= capacity:
@@ -81,9 +81,9 @@ def _check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) -
             problems.refuse(
                 f"alluxio_datasets[{shape.index}].cache.share",
                 f"{shape.share:g}",
-                f"its {format_size(shape.size)} fit into {shape.share:g} of {format_size(capacity)}, but workers evict by"
-                f" age alone and all datasets together are {format_size(total)}: others would push it out",
-                f"pin it in place of a share, or {format_size(total - capacity)} more of cache in the fleet",
+                f"its {format_size(shape.size)} fit into {shape.share:g} of {format_size(capacity)}, but workers evict"
+                f" by age and all datasets are {format_size(total)}: others push it out",
+                f"pin it in place of a share, or {at_least(total - capacity)} more of cache in the fleet",
                 "shares_hold",
             )
 
@@ -106,11 +106,11 @@ def _check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: 
             "alluxio_cache_tiers",
             format_size(capacity),
             arithmetic,
-            f"{format_size(short)} more of cache on each of {fleet.workers} nodes, or fewer bytes",
+            f"{at_least(short)} more of cache on each of {fleet.workers} nodes, or fewer bytes",
             "set_fits_caches",
         )
     else:
-        problems.warn("alluxio_cache_tiers", f"{arithmetic}; {format_size(short)} more on each node would hold it")
+        problems.warn("alluxio_cache_tiers", f"{arithmetic}; {at_least(short)} more on each node would hold it")
 
 
 def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:

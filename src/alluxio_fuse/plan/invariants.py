@@ -10,7 +10,7 @@ from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules import memory
-from alluxio_fuse.plan.units import format_size, parse_duration
+from alluxio_fuse.plan.units import at_least, at_most, format_size, parse_duration
 from alluxio_fuse.plan.values import Service
 
 EVERYWHERE: Final = frozenset(
@@ -81,7 +81,7 @@ def _check_container(example: str, name: str, service: Service, problems: Proble
             f"{example}: alluxio_overrides[{name}.container_memory]",
             format_size(limit),
             f"{memory.sum_text(parts)}: the container would be killed",
-            f"at least {format_size(sum(parts.values()))}, or a smaller heap",
+            f"at least {at_least(sum(parts.values()))}, or a smaller heap",
             "container_holds_jvm",
         )
 
@@ -201,7 +201,7 @@ def _check_client_property(given: Given, shape: Shape, fleet: Fleet, problems: P
         cache, heap = int(service["client_cache"].amount["size"]), int(service["heap"].amount)
         if cache > heap // 2:
             reason = f"a page store of {format_size(cache)} in a heap of {format_size(heap)}: reads answer EIO"
-            remedy = f"LOCAL, or a client_cache_size of at most {format_size(heap // 2)}"
+            remedy = f"LOCAL, or a client_cache_size of at most {at_most(heap // 2)}"
             problems.refuse(path, text, reason, remedy, "page_store_outside_heap")
     if key == "alluxio.user.file.writetype.default" and shape.writable and text.upper() in LOSING:
         reason = f"a file written to {shape.name} is lost if its worker dies first"

@@ -7,7 +7,7 @@ from alluxio_fuse.plan.facts import Filesystem
 from alluxio_fuse.plan.intent import CacheTier
 from alluxio_fuse.plan.layout import Room
 from alluxio_fuse.plan.refusals import Finding
-from alluxio_fuse.plan.units import MIB, format_size, round_down
+from alluxio_fuse.plan.units import MIB, at_most, format_size, round_down
 
 KUBELET = "/var/lib/kubelet"
 MOUNT_FOLDERS = ("/mnt/", "/media/")
@@ -105,7 +105,7 @@ def rooms(
                         f"{where}.budget",
                         format_size(tier.budget),
                         f"memory has {format_size(memory)} left after the reserve, training, services and page cache",
-                        f"a budget of {format_size(memory)} or less, or a smaller alluxio_workload_memory",
+                        f"a budget of {at_most(memory)} or less, or a smaller alluxio_workload_memory",
                         "budget_fits",
                     )
                 )
@@ -184,7 +184,7 @@ def _path_room(
                 format_size(tier.budget),
                 f"{format_size(held.capacity)} free or ours on {held.mount} - {format_size(keep)} kept free ({why})"
                 f" = {format_size(usable)}",
-                f"a budget of {format_size(usable)} or less",
+                f"a budget of {at_most(usable)} or less",
                 "budget_fits",
             )
         )

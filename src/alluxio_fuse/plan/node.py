@@ -1,6 +1,6 @@
 """The plan of one kind of node."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from alluxio_fuse.plan.budget import Budget, budget
@@ -12,7 +12,7 @@ from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory
-from alluxio_fuse.plan.units import MIB, format_size
+from alluxio_fuse.plan.units import at_least, at_most, format_size
 from alluxio_fuse.plan.values import Service, Value
 
 
@@ -39,7 +39,7 @@ def bears_worker(kind: Kind, fleet: Fleet) -> bool:
 def plan_node(
     kind: Kind, example: str, fleet: Fleet, mounts: Mounts, problems: Problems, *, hosts_worker: bool
 ) -> NodePlan:
-    """Divide memory, choose media, lay out caches, and derive every service. `example`: a node of this kind."""
+    """Divide memory, choose media, lay out caches, and derive every service. `example`: their name."""
     divided = budget(kind, fleet, hosts_worker=hosts_worker)
     if divided.caches < 0:
         _refuse_memory(example, divided, problems)
@@ -52,9 +52,9 @@ def plan_node(
         platform=fleet.intent.alluxio_platform,
     )
     for finding in findings:
-        problems.add(finding)
+        problems.add(replace(finding, path=f"{example}: {finding.path}"))
     for path, message in warnings:
-        problems.warn(path, message)
+        problems.warn(f"{example}: {path}", message)
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
     layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker)
@@ -110,12 +110,11 @@ def _refuse_memory(example: str, divided: Budget, problems: Problems) -> None:
     total = divided.total.amount
     over = f"{memory.sum_text(parts)}; the node has {format_size(total)}, {format_size(short)} too little"
     if divided.workload.amount > short:
-        enough = (divided.workload.amount - short) // MIB
         problems.refuse(
             f"{example}: alluxio_workload_memory",
             format_size(divided.workload.amount),
             over,
-            f"alluxio_workload_memory: {enough}Mi or less",
+            f"alluxio_workload_memory: {at_most(divided.workload.amount - short)} or less",
             "memory_counted_once",
         )
     else:
@@ -123,7 +122,7 @@ def _refuse_memory(example: str, divided: Budget, problems: Problems) -> None:
             f"{example}: memory",
             format_size(total),
             over,
-            f"a node with at least {format_size(total + short)}, or fewer datasets",
+            f"a node with at least {at_least(total + short)}, or fewer datasets",
             "memory_counted_once",
         )
 

@@ -1,5 +1,6 @@
 """plan(): a pure function from what hosts say and are to every value, or to every reason against it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -154,19 +155,19 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
     examples: dict[Kind, str] = {}
     for node in nodes:
         examples.setdefault(node.kind, node.name)
+    alike = Counter(node.kind for node in nodes)
+    titles = {k: name if alike[k] == 1 else f"{name} and {alike[k] - 1} alike" for k, name in examples.items()}
     bearing = {kind for kind in examples if bears_worker(kind, fleet)} or set(examples)
     fleet = replace(fleet, workers=sum(node.kind.gpu_node and node.kind in bearing for node in nodes))
     mounts = Mounts(fleet)
     plans: dict[Kind, NodePlan] = {}
-    for kind, example in examples.items():
+    for kind, title in titles.items():
         hosts_worker = kind.gpu_node and kind in bearing
-        plans[kind] = plan_node(kind, example, fleet, mounts, problems, hosts_worker=hosts_worker)
+        plans[kind] = plan_node(kind, title, fleet, mounts, problems, hosts_worker=hosts_worker)
         check_node(plans[kind], problems)
         check_mounts(plans[kind], fleet, problems)
         if kind.gpu_node and not hosts_worker:
-            problems.warn(
-                f"{example}: memory", "too little for a worker of its own: it reads from other nodes' workers"
-            )
+            problems.warn(f"{title}: memory", "too little for a worker of its own: it reads from other nodes' workers")
     by_host = {node.name: plans[node.kind] for node in nodes}
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
     if not problems.findings:

@@ -49,6 +49,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
+        "served_from": _per_dataset(fleet, lambda s: understore.served_from(client[s.name], share)),
         "gate": _gate(fleet, mounted),
         "under_store": _per_dataset(fleet, lambda s: understore.under_store_cost(s.files, s.size, share)),
         "copies": _per_dataset(

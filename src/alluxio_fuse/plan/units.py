@@ -46,12 +46,26 @@ Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0)]
 
 
 def format_size(size: float) -> str:
-    """`1.5Gi` and alike, at most one decimal; exact sizes read back as themselves."""
+    """`1.5Gi` and alike, about three digits; whole units read back as themselves."""
     for unit in ("Pi", "Ti", "Gi", "Mi", "Ki"):
         if abs(size) >= _BINARY[unit]:
             amount = size / _BINARY[unit]
-            return f"{amount:.0f}{unit}" if amount == int(amount) or amount >= 100 else f"{amount:.1f}{unit}"
+            if amount == int(amount) or abs(amount) >= 100:
+                return f"{amount:.0f}{unit}"
+            return f"{amount:.2f}{unit}" if unit == "Ti" else f"{amount:.1f}{unit}"
     return f"{size:.0f}"
+
+
+def at_most(size: float) -> str:
+    """The largest whole `Gi` or `Mi` that is not above a size: what a remedy may promise to fit."""
+    unit, name = (GIB, "Gi") if size >= 64 * GIB else (MIB, "Mi")
+    return f"{int(size // unit)}{name}"
+
+
+def at_least(size: float) -> str:
+    """The smallest whole `Gi` or `Mi` that is not below a size: what a remedy may promise to be enough."""
+    unit, name = (GIB, "Gi") if size >= 64 * GIB else (MIB, "Mi")
+    return f"{-int(-size // unit)}{name}"
 
 
 def format_duration(seconds: float) -> str:

@@ -20,7 +20,7 @@ def plan_table(plan: dict[str, Any]) -> list[str]:
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
     output.print(
         f"{plan['name']} · {plan['environment'] or 'no environment'} · platform {fleet['platform']} · "
-        f"profile {plan['profile']} · Alluxio {fleet['alluxio_version']} · {len(plan['nodes'])} nodes"
+        f"profile {plan['profile']} · Alluxio {fleet['alluxio_version']} · {_count(len(plan['nodes']), 'node')}"
     )
     output.print(_datasets(fleet))
     kinds = _kinds(plan)
@@ -47,9 +47,7 @@ def _table(title: str, columns: Iterable[str], left: int = 1) -> Table:
 
 
 def _datasets(fleet: dict[str, Any]) -> Table:
-    table = _table(
-        "datasets", ["name", "source", "files", "size", "client cache", "workers", "GETs", "seen within"], left=2
-    )
+    table = _table("datasets", ["name", "source", "files", "size", "cached", "workers", "GETs", "stale for"], left=2)
     for dataset in fleet["datasets"]:
         name = dataset["name"]
         held, cost, stale = (
@@ -65,7 +63,7 @@ def _datasets(fleet: dict[str, Any]) -> Table:
             f"{held['client_cache']:.0%}",
             f"{held['worker']:.0%}",
             f"{cost['gets']:,}",
-            "never" if stale is None else format_duration(stale),
+            "immutable" if stale is None else format_duration(stale),
         )
     return table
 
@@ -86,7 +84,7 @@ def _kinds(plan: dict[str, Any]) -> list[tuple[list[str], dict[str, Any]]]:
 
 def _memory(hosts: list[str], services: dict[str, Any]) -> Table:
     node = {key: value["amount"] for key, value in services["node"].items()}
-    names = hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} alike"
+    names = hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more alike"
     table = _table(
         f"{names}: {format_size(node['memory_total'])} of memory, {node['level']} services",
         ["memory", "size", "share", "why"],
@@ -139,7 +137,12 @@ def _gate(gate: dict[str, Any]) -> str:
     ]
     if rates:
         return f"{' and '.join(rates)} per node ({gate['status']})"
-    return f"{gate['status']}; client cache at least {gate['min_disk_ratio']:g} of the local disk"
+    ratio = f"{gate['min_disk_ratio']:g}"
+    return f"{gate['status']}; small files from the client cache at least {ratio} times the local disk"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _overridden(plan: dict[str, Any], output: Console) -> None:

@@ -23,6 +23,15 @@ def under_store_cost(files: int, size: int, resident: float) -> tuple[dict[str, 
     return {"first_epoch": whole, "joining_node": joining, "full_rewarm": dict(whole)}, why
 
 
+@rule("a read asks the client cache first, then workers, then the under store")
+def served_from(client: float, worker: float) -> tuple[dict[str, float], str]:
+    """{client_cache, worker, under_store}: part of a set's bytes that each level serves in a later epoch; sums to 1."""
+    from_worker = min(worker, 1 - client)
+    amount = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - client - from_worker)}
+    rounded = {level: round(part, 3) for level, part in amount.items()}
+    return rounded, "on the node that holds least: " + ", ".join(f"{part:.0%} {name}" for name, part in amount.items())
+
+
 @rule("the layers wait one after the other: sync interval + client metadata + kernel")
 def staleness(sync: int, metadata: int, kernel: int, bound: int | None) -> tuple[int | None, str]:
     """Seconds until a change at the source is seen, at the latest; null: never, the data is declared immutable."""

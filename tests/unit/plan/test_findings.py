@@ -1,0 +1,118 @@
+"""Bad input: every finding names its variable and says what to do; all of them at once."""
+
+from typing import Any
+
+import pytest
+from fleets import fleet, host, local
+
+DATASET = {"name": "imagenet", "source": "s3://bucket/imagenet", "files": 1000, "bytes": "10Gi"}
+
+
+def with_dataset(**changes: Any) -> dict[str, Any]:
+    return local(alluxio_datasets=[{**DATASET, **changes}])
+
+
+@pytest.mark.parametrize(
+    ("variables", "path", "remedy"),
+    [
+        ({"alluxio_dataset": []}, "alluxio_dataset", "did you mean alluxio_datasets?"),
+        ({"alluxio_workload_memory": "64G"}, "localhost: alluxio_workload_memory", "write 64Gi"),
+        ({"alluxio_platform": "docker"}, "alluxio_platform", "'containers', 'kubernetes' or 'host'"),
+        ({"alluxio_libfuse": 4}, "alluxio_libfuse", "2 or 3"),
+        ({"alluxio_version": "3.1.0"}, "alluxio_version", "one of 2.9.6"),
+        ({"alluxio_name": "My Cluster"}, "alluxio_name", "small letters"),
+        ({"alluxio_force": ["memory_counted_twice"]}, "alluxio_force", "did you mean memory_counted_once?"),
+        ({"alluxio_bind_address": "eth7"}, "localhost: alluxio_bind_address", "eth0"),
+        ({"alluxio_overrides": {"worker.heep": "1Gi"}}, "alluxio_overrides[worker.heep]", "did you mean heap?"),
+        ({"alluxio_overrides": {"workers.heap": "1Gi"}}, "alluxio_overrides[workers.heap]", "did you mean worker?"),
+        ({"alluxio_overrides": {"worker.heap": "1G"}}, "alluxio_overrides[worker.heap]", "write 1Gi"),
+        ({"alluxio_cache_tiers": [{"medium": "ssd"}]}, "localhost: alluxio_cache_tiers[0]", "give path or devices"),
+        ({"alluxio_cache_tiers": [{"medium": "memory", "path": "/x"}]}, "localhost: alluxio_cache_tiers[0]", "tmpfs"),
+    ],
+)
+def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: str) -> None:
+    found = finding(local(**variables))
+    assert found.path == path
+    assert remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "remedy"),
+    [
+        ({"sorce": "x"}, ".sorce", "did you mean source?"),
+        ({"cache": {"sare": 0.5}}, ".cache.sare", "did you mean share?"),
+        ({"source": "oss://bucket/x"}, ".source", "file:// and s3://"),
+        ({"source": "s3://key:secret@bucket/x"}, ".source", "alluxio_credentials"),
+        ({"freshness": "fresh"}, ".freshness", "within: 10m"),
+        ({"freshness": "within: 1s"}, ".freshness", "within: 4s"),
+        ({"writable": True, "freshness": "immutable"}, "", "within: 10s"),
+        ({"readers": {"mode": "755"}}, ".readers.mode", '"0755"'),
+        ({"cache": {"share": 0.5, "pin": True}}, "", "pin or share"),
+        ({"bytes": None, "files": None}, ".files", "give files and bytes"),
+        ({"through": "under_store"}, ".through", "through: cluster"),
+    ],
+)
+def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str) -> None:
+    found = finding(with_dataset(**changes))
+    assert found.path == f"alluxio_datasets[0]{path}"
+    assert remedy in found.remedy
+
+
+def test_all_findings_come_at_once(findings: Any) -> None:
+    hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="3")
+    assert len(findings(hosts)) == 4
+
+
+def test_secrets_are_not_echoed(findings: Any) -> None:
+    hosts = with_dataset(s3={"secret_key": "CANARY"}, source="s3://a:CANARY@bucket/x")
+    hosts["localhost"]["variables"]["alluxio_credential"] = {"x": {"secret_key": "CANARY"}}
+    hosts["localhost"]["variables"]["alluxio_overrides"] = {"worker.properties": {"s3a.secretKey": "CANARY"}}
+    assert "CANARY" not in str(findings(hosts))
+    hosts = local(alluxio_overrides={"worker.properties": {"s3a.secretKey": "CANARY"}})
+    assert "CANARY" not in str(findings(hosts))
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "unreachable", "denied"])
+def test_a_source_that_cannot_be_read(finding: Any, state: str) -> None:
+    hosts = with_dataset()
+    known = {"state": state, "detail": "why", "files": None, "bytes": None}
+    hosts["localhost"]["facts"]["sources"] = {"s3://bucket/imagenet": known}
+    found = finding(hosts)
+    assert found.path == "alluxio_datasets[0].source"
+    assert found.reason == f"{state} on localhost: why"
+
+
+def test_fleet_wide_variables_must_agree(finding: Any) -> None:
+    hosts = fleet(3, {"alluxio_datasets": [DATASET], "alluxio_profile": "tuned"})
+    hosts["node-2"]["variables"]["alluxio_profile"] = "upstream"
+    found = finding(hosts)
+    assert found.path == "alluxio_profile"
+    assert "node-0" in found.value
+    assert "node-2" in found.value
+
+
+def test_loopback_does_not_serve_a_fleet(finding: Any) -> None:
+    found = finding(fleet(2, {"alluxio_datasets": [DATASET], "alluxio_bind_address": "127.0.0.1"}))
+    assert found.path == "node-0, node-1: alluxio_bind_address"
+
+
+@pytest.mark.parametrize(("group", "others"), [("masters", ("gpu_nodes",)), ("gpu_nodes", ("masters",))])
+def test_groups_must_not_be_empty(finding: Any, group: str, others: tuple[str, ...]) -> None:
+    assert finding({"only": host(groups=others)}).path == group
+
+
+def test_two_masters_are_one_too_many(finding: Any) -> None:
+    hosts = fleet(2, {"alluxio_datasets": [DATASET]})
+    hosts["node-1"]["groups"] = ["masters", "gpu_nodes"]
+    assert finding(hosts).path == "masters"
+
+
+def test_facts_are_typed(findings: Any) -> None:
+    hosts = local()
+    del hosts["localhost"]["facts"]["memory"]
+    hosts["localhost"]["facts"]["cpu"] = 2
+    assert {found.path for found in findings(hosts)} == {"facts of localhost: memory", "facts of localhost: cpu"}
+
+
+def test_no_host_at_all(finding: Any) -> None:
+    assert finding({}).path == "inventory"
