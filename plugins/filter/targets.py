@@ -17,7 +17,7 @@ description: Each function of the module C(alluxio_fuse.targets) is a filter of 
 
 def _door(function: Callable[..., Any]) -> Callable[..., Any]:
     """Ansible hands filters lazy containers; the package gets plain ones."""
-    return lambda plan, *arguments: function(json.loads(json.dumps(plan)), *arguments)
+    return lambda *arguments: function(*json.loads(json.dumps(arguments)))
 
 
 class FilterModule:
@@ -25,4 +25,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {name: _door(getattr(targets, name)) for name in ("targets", "gate")}
+        return {name: _door(getattr(targets, name)) for name in ("targets", "gate", "about")}

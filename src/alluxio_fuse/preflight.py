@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.refusals import Finding
 
 #: Distributions on which every role was run for real; the others of the support table differ in package names only.
@@ -30,6 +32,25 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores
         ],
     }
+
+
+def findings(hosts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Everything that speaks against `{host: {groups, variables, facts}}`, of plan and nodes at once; empty when nothing does."""
+    planned, found = None, []
+    try:
+        planned = plan(hosts).dump()
+    except Refused as refused:
+        found += refused.findings
+    for host, about in hosts.items():
+        found += node_findings(planned, host, about["facts"])
+    return [asdict(finding) for finding in found]
+
+
+def findings_text(found: Sequence[Mapping[str, Any]]) -> str:
+    """The findings as they are shown: variable, value, reason, remedy."""
+    listed = "\n\n".join(str(Finding(**finding)) for finding in found)
+    count = "One thing stands" if len(found) == 1 else f"{len(found)} things stand"
+    return f"{count} in the way; nothing was changed.\n\n{listed}"
 
 
 def node_findings(plan: Mapping[str, Any] | None, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:

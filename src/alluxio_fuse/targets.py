@@ -59,3 +59,28 @@ def _worker_identity(plan: Mapping[str, Any]) -> str:
     """Without a client cache the worker's tier tells which cluster this is."""
     workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
     return f"{workers[0]['tiers']['amount'][0]['path']}/.identity"
+
+
+def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of the machine and of the plan's values that mattered, as it is shown."""
+    gib = 1 << 30
+    machine = {
+        "host": facts["hostname"],
+        "distribution": f"{facts['distribution']['id']} {facts['distribution']['version']}",
+        "kernel": facts["kernel"],
+        "processors": facts["cpus"],
+        "memory": f"{facts['memory']['total'] / gib:.1f} GiB",
+        "GPUs": ", ".join(gpu["model"] for gpu in facts["gpus"]) or "none",
+    }
+    values: dict[str, Any] = {"profile": plan["profile"], "Alluxio": plan["fleet"]["alluxio_version"]["amount"]}
+    for service, keys in plan["nodes"][host].items():
+        if "heap" in keys:
+            values[f"{service}: heap"] = f"{keys['heap']['amount'] / gib:.2f} GiB"
+        for tier in keys.get("tiers", {"amount": []})["amount"]:
+            values[f"{service}: tier"] = f"{tier['quota'] / gib:.2f} GiB on {tier['medium']}"
+        if service.startswith("fuse/"):
+            cache = keys["client_cache"]["amount"]
+            values[f"{service}: client cache"] = f"{cache['size'] / gib:.2f} GiB on {cache['medium']}" if cache["enabled"] else "none"
+            values[f"{service}: libfuse"] = keys["libfuse_version"]["amount"]
+            values[f"{service}: mount options"] = ",".join(keys["mount_options"]["amount"])
+    return {"machine": machine, "plan": values, "again": "ansible-playbook playbooks/check.yml"}
