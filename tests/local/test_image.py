@@ -80,6 +80,7 @@ class Cluster:
             "alluxio.master.hostname": "127.0.0.1",
             "alluxio.job.master.hostname": "127.0.0.1",
             "alluxio.worker.hostname": "127.0.0.1",
+            "alluxio.master.journal.type": "UFS",
             "alluxio.master.journal.folder": "/journal",
             "alluxio.master.metastore.dir": "/tmp/metastore",
             "alluxio.master.mount.table.root.ufs": "/namespace",
