@@ -14,7 +14,8 @@ name: check
 short_description: passes, verdict, table and report of the read check
 description:
   - C(warm_steps) and C(warm_summary) say what is left to fill and how far it is filled.
-  - C(check_rounds) lists the passes of a check, C(check_verdict) judges them.
+  - C(check_rounds) lists the passes of a check, C(check_copied) says how many files the local disk needs a copy of.
+  - C(check_verdict) judges the passes.
   - C(check_table), C(check_junit) and C(check_report) show the judged result as text, JUnit XML and a page.
 """
 
@@ -36,8 +37,13 @@ def warm_summary(header: Any, dataset: Any, levels: Any) -> str:
 
 def check_rounds(header: Any, dataset: Any, settings: Any) -> list[dict[str, Any]]:
     """The passes of a check."""
+    return passes.rounds(_plain(header), _plain(dataset), passes.Settings.model_validate(_plain(settings)))
+
+
+def check_copied(header: Any, dataset: Any, settings: Any) -> int:
+    """How many small files the local disk needs a copy of; 0 where it holds the source."""
     data, how = _plain(dataset), passes.Settings.model_validate(_plain(settings))
-    return passes.rounds(_plain(header), data["mount_point"], data.get("disk"), data["client_cache_bytes"], how)
+    return 0 if passes.folder(data["source"]) else passes.files_to_read(_plain(header), "small", data, how)
 
 
 def check_verdict(measured: Any, gate: Any, settings: Any, made: str, about: Any) -> dict[str, Any]:
@@ -66,5 +72,14 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        doors = (warm_steps, warm_summary, check_rounds, check_verdict, check_table, check_junit, check_report)
+        doors = (
+            warm_steps,
+            warm_summary,
+            check_rounds,
+            check_copied,
+            check_verdict,
+            check_table,
+            check_junit,
+            check_report,
+        )
         return {door.__name__: door for door in doors}

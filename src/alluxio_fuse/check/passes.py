@@ -23,6 +23,7 @@ COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from nois
 AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
 CACHE_FILL = 0.95  # of a client cache smaller than its dataset: the rest would be evicted while it is filled
 PROBE_BYTES = 64_000_000  # of each kind, where nothing may be disturbed
+COPY_BYTES = 512_000_000  # of small files, where the local disk has to be given a copy to be compared with
 
 
 class Settings(BaseModel):
@@ -63,20 +64,20 @@ def fill_passes(
     return passes
 
 
-def rounds(header: Mapping[str, Any], mount: str, disk: str | None, cache_bytes: int, settings: Settings) -> list[Pass]:
+def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> list[Pass]:
     """The check: interleaved rounds over mount and local disk, after a JVM warm-up.
 
-    Where nothing may be disturbed only a probe set is read and only its own pages are dropped.
+    The disk is the source itself where that is a folder, else a copy of the small files that are read.
     """
-    limit = settings.bytes if settings.disruptive else min(settings.bytes, PROBE_BYTES)
-    resident = "client-cache" if cache_bytes else "worker"
+    mount, source = dataset["mount_point"], folder(dataset["source"])
+    resident = "client-cache" if dataset["client_cache_bytes"] else "worker"
     dropped = before(settings.disruptive)
     passes: list[Pass] = []
     for kind in KINDS:
-        end = resident_files(header, kind, cache_bytes) if cache_bytes else header[kind]["files"]
-        end = min(end, _files_of(header, kind, limit))
+        end = files_to_read(header, kind, dataset, settings)
         if not end:
             continue
+        disk = source or (dataset["disk_copy"] if kind == "small" else None)
         if kind == "small":
             warm_up = _pass("JVM warm-up, small files", ("mount", "warm-up", mount), (kind, 0, end), dropped)
             passes.append(warm_up | {"agree": AGREE, "verify": False, "round": 0})
@@ -90,6 +91,23 @@ def rounds(header: Mapping[str, Any], mount: str, disk: str | None, cache_bytes:
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
                     passes.append(one | {"round": number, "verify": path == "mount" and first is not None})
     return sorted(passes, key=lambda one: one["round"])
+
+
+def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: Settings) -> int:
+    """How many files of a kind each pass of the check reads: resident ones, within the bytes that may be read."""
+    limits = [settings.bytes]
+    if not settings.disruptive:
+        limits.append(PROBE_BYTES)
+    if not folder(dataset["source"]) and kind == "small":
+        limits.append(COPY_BYTES)
+    cache = dataset["client_cache_bytes"]
+    resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
+    return min(resident, _files_of(header, kind, min(limits)))
+
+
+def folder(source: str) -> str | None:
+    """The folder that a dataset comes from; None where it is elsewhere."""
+    return source.removeprefix("file://") if source.startswith("file://") else None
 
 
 def before(disruptive: bool) -> str:

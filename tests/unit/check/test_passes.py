@@ -10,7 +10,12 @@ from made import HEADER, MOUNT
 from alluxio_fuse.check import passes, warming
 
 SETTINGS = passes.Settings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
-DATASET = {"mount_point": MOUNT, "client_cache_bytes": 2_000_000_000}
+DATASET = {
+    "mount_point": MOUNT,
+    "source": "file:///data",
+    "client_cache_bytes": 2_000_000_000,
+    "disk_copy": "/copy",
+}
 ALL = {"workers": True, "disruptive": True}
 EMPTY: dict[str, Any] = {"client_cache_used": 0, "worker_used": 0}
 
@@ -49,13 +54,13 @@ def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
 @given(cache=st.integers(0, 2_000_000_000))
 def test_the_check_reads_what_is_resident(cache: int) -> None:
     fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)
-    check = passes.rounds(HEADER, MOUNT, None, cache, SETTINGS)
+    check = passes.rounds(HEADER, DATASET | {"client_cache_bytes": cache}, SETTINGS)
     for kind in passes.KINDS if cache else ():
         assert set(files([one for one in check if one["state"] == "client-cache"], kind)) <= set(files(fill, kind))
 
 
 def test_rounds_are_interleaved_and_digests_follow_what_is_timed() -> None:
-    rounds = passes.rounds(HEADER, MOUNT, "/data", 1 << 40, SETTINGS)
+    rounds = passes.rounds(HEADER, DATASET, SETTINGS)
     assert rounds[0]["state"] == "warm-up"
     order = [(one["path"], one["state"], one["before"], one["verify"]) for one in rounds if one["round"] == 3]
     assert order[:4] == [
@@ -72,16 +77,24 @@ def test_nothing_is_dropped_where_nothing_may_be_disturbed() -> None:
     every = [
         *passes.first_passes(HEADER, MOUNT, False),
         *passes.fill_passes(HEADER, MOUNT, 1 << 40, False),
-        *passes.rounds(HEADER, MOUNT, "/data", 1 << 40, harmless),
+        *passes.rounds(HEADER, DATASET, harmless),
     ]
     assert {one["before"] for one in every} == {"forget", None}
-    small = next(one for one in passes.rounds(HEADER, MOUNT, None, 1 << 40, harmless) if one["round"] == 1)
+    small = next(one for one in passes.rounds(HEADER, DATASET, harmless) if one["round"] == 1)
     assert small["last"] * 114_660 <= passes.PROBE_BYTES
 
 
+def test_a_source_elsewhere_is_compared_with_a_copy_of_small_files() -> None:
+    head, remote = header(10_000, 6), DATASET | {"source": "s3://bucket/set", "client_cache_bytes": 1 << 40}
+    rounds = passes.rounds(head, remote, SETTINGS)
+    disk = [one for one in rounds if one["path"] == "disk"]
+    assert {(one["root"], one["kind"]) for one in disk} == {("/copy", "small")}
+    assert {one["last"] for one in rounds if one["kind"] == "small"} == {passes.COPY_BYTES // 100_000}
+
+
 def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
-    rounds = passes.rounds(HEADER, MOUNT, None, 0, SETTINGS)
-    assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache"}
+    rounds = passes.rounds(HEADER, DATASET | {"client_cache_bytes": 0}, SETTINGS)
+    assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache", "disk"}
     assert passes.fill_passes(HEADER, MOUNT, 0, True) == []
 
 
