@@ -19,7 +19,7 @@ description: Appends one line per run of a converge playbook to C(changes.jsonl)
 
 
 class CallbackModule(CallbackBase):
-    """Collects changed tasks of `Apply` plays."""
+    """Collects changed tasks of converge playbooks."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -29,21 +29,21 @@ class CallbackModule(CallbackBase):
     def __init__(self) -> None:
         """Start with nothing seen."""
         super().__init__()
-        self.play = ""
+        self.applies = False
         self.changed: set[str] = set()
 
-    def v2_playbook_on_play_start(self, play: Any) -> None:
-        """Remember the play that runs."""
-        self.play = play.get_name()
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """See whether it is a converge that runs."""
+        self.applies = Path(playbook._file_name).name == "converge.yml"
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Remember the task if it changed something."""
-        if self.play == "Apply" and result.is_changed():
+        if self.applies and result.is_changed():
             self.changed.add(f"{result.host.name}: {result.task.get_name()}")
 
     def v2_playbook_on_stats(self, _stats: Any) -> None:
         """Write the line."""
-        if self.play == "Apply":
+        if self.applies:
             line = {"check": bool(context.CLIARGS["check"]), "changed": sorted(self.changed)}
             with Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "changes.jsonl").open("a") as stream:
                 stream.write(json.dumps(line) + "\n")

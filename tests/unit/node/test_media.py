@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
 
-BLANK = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
+BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
 ROOT: Mount = {"point": "/", "type": "ext4", "source": "/dev/vda", "options": ["rw"], "device": "254:0", "root": "/"}
 
 
@@ -20,7 +20,8 @@ def medium(path: Path | str, kind: str, **more: Any) -> dict[str, Any]:
 
 def look(about: dict[str, Any], mounts: list[Mount], *items: dict[str, Any], numa: int = 1) -> dict[str, Any]:
     record = ownership.add(ownership.empty("a"), list(items))
-    return media.inspect(about, [ROOT, *mounts], record, "machine", numa)
+    found: dict[str, Any] = media.inspect(about, [ROOT, *mounts], record, "machine", numa)
+    return found
 
 
 def reasons(state: dict[str, Any]) -> str:

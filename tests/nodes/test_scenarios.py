@@ -1,0 +1,33 @@
+"""Molecule's scenarios: apply, predict, apply again, verify, remove and compare, on podman nodes with systemd."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+SCENARIOS = sorted(path.name for path in (CHECKOUT / "molecule").iterdir() if path.name != "shared")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _images() -> None:
+    subprocess.run(["tests/lab/node/build", "bullseye", "bookworm", "trixie"], cwd=CHECKOUT, check=True)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenario(scenario: str) -> None:
+    tools = str(Path(sys.executable).parent)
+    done = subprocess.run(
+        ["molecule", "--base-config", "molecule/shared/molecule.yml", "test", "--scenario-name", scenario],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "NO_COLOR": "1"},
+    )
+    assert done.returncode == 0, done.stdout[-8000:]
