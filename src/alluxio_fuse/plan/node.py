@@ -6,13 +6,13 @@ from typing import Any
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Tier, allocate
-from alluxio_fuse.plan.media import rooms
+from alluxio_fuse.plan.media import coarse, rooms
 from alluxio_fuse.plan.mounts import Mounts, Setting
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory
-from alluxio_fuse.plan.units import at_least, at_most, format_size
+from alluxio_fuse.plan.units import MIB, at_least, at_most, format_size
 from alluxio_fuse.plan.values import Service, Value
 
 
@@ -42,7 +42,7 @@ def plan_node(
     """Divide memory, choose media, lay out caches, and derive every service. `example`: their name."""
     divided = budget(kind, fleet, hosts_worker=hosts_worker)
     if divided.caches < 0:
-        _refuse_memory(example, divided, problems)
+        _refuse_memory(kind, example, fleet, divided, problems, worker=hosts_worker)
     media, findings, warnings = rooms(
         kind.tiers,
         kind.volumes,
@@ -104,27 +104,31 @@ def plan_node(
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)
 
 
-def _refuse_memory(example: str, divided: Budget, problems: Problems) -> None:
-    parts = divided.arithmetic()
-    short = -divided.caches
-    total = divided.total.amount
-    over = f"{memory.sum_text(parts)}; the node has {format_size(total)}, {format_size(short)} too little"
-    if divided.workload.amount > short:
+def _refuse_memory(
+    kind: Kind, example: str, fleet: Fleet, divided: Budget, problems: Problems, *, worker: bool
+) -> None:
+    short, total, training = -divided.caches, divided.total.amount, divided.workload.amount
+    arithmetic = memory.sum_text(divided.arithmetic())
+    over = f"{arithmetic}; the node has {format_size(total)}, {format_size(short)} too little"
+    if training > short:
+        given = training
+        while given > 0 and (lack := _lack(replace(kind, workload_memory=given), fleet, worker)) > 0:
+            given = max(0, given - lack)
+        remedy = f"alluxio_workload_memory: {at_most(given)} or less"
         problems.refuse(
-            f"{example}: alluxio_workload_memory",
-            format_size(divided.workload.amount),
-            over,
-            f"alluxio_workload_memory: {at_most(divided.workload.amount - short)} or less",
-            "memory_counted_once",
+            f"{example}: alluxio_workload_memory", format_size(training), over, remedy, "memory_counted_once"
         )
-    else:
-        problems.refuse(
-            f"{example}: memory",
-            format_size(total),
-            over,
-            f"a node with at least {at_least(total + short)}, or fewer datasets",
-            "memory_counted_once",
-        )
+        return
+    enough = total
+    while (lack := _lack(replace(kind, memory=coarse(enough, enough), memory_limit=None), fleet, worker)) > 0:
+        enough += max(lack, 64 * MIB)
+    remedy = f"a node with at least {at_least(enough)}, or fewer datasets"
+    problems.refuse(f"{example}: memory", format_size(total), over, remedy, "memory_counted_once")
+
+
+def _lack(kind: Kind, fleet: Fleet, worker: bool) -> int:
+    """Bytes that a kind of node lacks; below zero: left for caches."""
+    return -budget(kind, fleet, hosts_worker=worker).caches
 
 
 def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> None:

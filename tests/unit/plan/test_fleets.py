@@ -34,7 +34,7 @@ def test_one_copy_in_workers_and_one_in_each_client_cache() -> None:
     assert made.fleet["residency"].amount["imagenet"]["worker"] == 1
     assert made.fleet["copies"].amount["imagenet"] == {"workers": 1.0, "client_caches": 4}
     tiers = [made.nodes[node]["worker"]["tiers"].amount for node in made.nodes]
-    assert sum(tier["quota"] for (tier,) in tiers) > IMAGENET["bytes"]  # type: ignore[operator]
+    assert sum(tier["quota"] for (tier,) in tiers) > IMAGENET["bytes"]
 
 
 def test_training_keeps_its_share() -> None:

@@ -1,0 +1,154 @@
+"""The rules one by one: amounts from the figures that they name."""
+
+import pytest
+
+from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory, understore
+from alluxio_fuse.plan.units import GIB, KIB, MIB
+
+LOAD = jvm.Load(files=1_000_000, blocks=100_000, nodes=10, clients=4)
+
+
+def test_a_value_knows_its_rule_and_source() -> None:
+    value = memory.memory_total(8 * GIB, None)
+    assert (value.rule, value.source) == ("memory_total", "facts of the node")
+    assert value.overridden is None
+
+
+def test_a_cgroup_limit_is_the_memory() -> None:
+    assert memory.memory_total(8 * GIB, 2 * GIB).amount == 2 * GIB
+    assert memory.memory_total(8 * GIB, 16 * GIB).amount == 8 * GIB
+
+
+@pytest.mark.parametrize(("total", "reserve"), [(4, 384 * MIB), (100, 6 * GIB), (1000, 8 * GIB)])
+def test_the_reserve_is_bounded(total: int, reserve: int) -> None:
+    assert memory.memory_reserve(total * GIB).amount == reserve
+
+
+def test_training_comes_first() -> None:
+    assert memory.memory_workload(100, None, True).amount == 75
+    assert memory.memory_workload(100, 10, True).amount == 10
+    assert memory.memory_workload(100, None, False).amount == 0
+
+
+def test_the_master_has_4_kib_for_each_file() -> None:
+    more = jvm.Load(files=2_000_000, blocks=0, nodes=10, clients=4)
+    grown = jvm.master_heap("full", more).amount - jvm.master_heap("full", LOAD).amount
+    assert grown == pytest.approx(1_000_000 * 4 * KIB, abs=32 * MIB)
+
+
+def test_the_worker_has_64_mib_for_each_client() -> None:
+    assert jvm.worker_direct("full", LOAD).amount == 256 * MIB + 4 * 64 * MIB
+
+
+def test_the_client_has_4_kib_for_each_path_and_half_for_each_page() -> None:
+    base = jvm.fuse_heap("full", 0, 0).amount
+    assert jvm.fuse_heap("full", 1_000_000, 0).amount - base == pytest.approx(4_096_000_000, abs=32 * MIB)
+    assert jvm.fuse_heap("full", 0, 1_000_000).amount - base == pytest.approx(512_000_000, abs=32 * MIB)
+
+
+@pytest.mark.parametrize("java", [8, 11, 17, 21, 25])
+def test_flags_fit_the_jdk(java: int) -> None:
+    flags = jvm.jvm_flags(GIB, GIB, java, 4).amount
+    assert ("-verbose:gc" in flags) == (java == 8)
+    removed = ("PrintGCDateStamps", "PrintGCTimeStamps", "UseCGroupMemoryLimitForHeap", "ConcMarkSweep")
+    assert not [flag for flag in flags for name in removed if name in flag]
+
+
+@pytest.mark.parametrize(("cpus", "collector"), [(1, "-XX:+UseSerialGC"), (2, "-XX:+UseG1GC"), (64, "-XX:+UseG1GC")])
+def test_the_collector_is_always_named(cpus: int, collector: str) -> None:
+    assert collector in jvm.jvm_flags(GIB, GIB, 17, cpus).amount
+
+
+def test_training_keeps_its_cpus() -> None:
+    assert jvm.active_cpus(96, 72).amount == 24
+    assert jvm.active_cpus(2, 2).amount == 1
+
+
+@pytest.mark.parametrize("within", [4, 5, 7, 40, 600, 86_399])
+def test_the_layers_never_exceed_the_declared_freshness(within: int) -> None:
+    layers = fuse.freshness_layers(within)
+    assert layers.sync + layers.metadata + layers.kernel <= within
+    assert min(layers.sync, layers.metadata, layers.kernel) >= 1
+
+
+def test_immutable_data_is_kept() -> None:
+    options = fuse.mount_options(2, False, None, 7200).amount
+    assert {"ro", "kernel_cache", "attr_timeout=7200", "entry_timeout=7200"} <= set(options)
+
+
+@pytest.mark.parametrize(("writable", "within"), [(False, 600), (True, 600), (True, None)])
+def test_other_data_is_asked_for_again(writable: bool, within: int | None) -> None:
+    options = fuse.mount_options(3, writable, within, 2).amount
+    assert "kernel_cache" not in options
+    assert "auto_cache" in options
+    assert ("ro" in options) == (not writable)
+
+
+def test_each_libfuse_gets_its_own_options() -> None:
+    second, third = (" ".join(fuse.mount_options(version, False, None, 1).amount) for version in (2, 3))
+    assert "max_read" in second
+    assert "max_idle_threads" not in second
+    assert "max_idle_threads" in third
+    assert not {"max_read", "big_writes", "nonempty", "direct_io"} & set(third.replace("=", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("declared", "there", "upstream", "version"),
+    [(None, {2, 3}, False, 2), (None, {3}, False, 3), (3, {2, 3}, False, 3), (None, {2, 3}, True, 2)],
+)
+def test_libfuse_is_chosen(declared: int | None, there: set[int], upstream: bool, version: int) -> None:
+    assert fuse.libfuse_version(declared, frozenset(there), upstream).amount == version
+
+
+def test_a_page_store_holds_the_set_that_it_was_sized_for() -> None:
+    for size in (1, 10**6, 10**9, 10**12):
+        assert caches.client_cache_share(caches.client_cache_need(size), size) == 1
+        assert caches.client_cache_share(caches.client_cache_need(size) // 2, size) < 1
+
+
+def test_workers_together_hold_the_set() -> None:
+    for workers in (1, 4, 1000):
+        assert caches.tier_need(10**12, 1000, workers) * workers * caches.HIGH >= 10**12
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("NVIDIA H100 80GB HBM3", "H100"), ("Tesla V100-SXM2-16GB", "V100"), ("NVIDIA A100-SXM4-80GB", "A100"),
+     ("NVIDIA GB200", "GB200"), ("Tesla T4", "Tesla T4"), ("h200", "H200")],
+)  # fmt: skip
+def test_gpu_names(name: str, model: str) -> None:
+    assert gate.gpu_model(name) == model
+
+
+def test_the_published_gates() -> None:
+    eight = gate.node_gate((("H100", 8),), "resnet50", 114_660, None)
+    assert eight.files_per_s == pytest.approx(12_857, abs=1)
+    assert eight.mb_per_s == pytest.approx(8 * 184.3, abs=1)
+    assert gate.node_gate((("H100", 8),), "unet3d", 146_600_628, None).mb_per_s == pytest.approx(22_874, abs=1)
+
+
+def test_large_files_have_no_gate_in_files() -> None:
+    assert gate.node_gate((("V100", 8),), "resnet50", 130_000_000, None).files_per_s is None
+
+
+def test_no_public_figure_means_a_stand_in_or_a_gap() -> None:
+    assert gate.node_gate((("H200", 1),), "unet3d", 10**8, None).stand_ins == ("H200 counted as H100",)
+    mixed = gate.node_gate((("H100", 1), ("T4", 1)), "resnet50", 10**5, None)
+    assert (mixed.status, mixed.mb_per_s, mixed.gaps) == ("unknown", None, ("T4 on resnet50",))
+
+
+@pytest.mark.parametrize(("gpus", "workload"), [((), "resnet50"), ((("H100", 8),), "none")])
+def test_nothing_to_feed_means_no_gate(gpus: tuple[tuple[str, int], ...], workload: str) -> None:
+    assert gate.node_gate(gpus, workload, 1.0, None).status.startswith("none")
+
+
+def test_the_under_store_is_read_once() -> None:
+    cost = understore.under_store_cost(4000, 4000 * 114_660, 1.0).amount
+    assert cost["first_epoch"] == {"gets": 4006, "lists": 4, "bytes": 4000 * 114_660}
+    assert cost["joining_node"]["bytes"] == 0
+    assert understore.under_store_cost(1000, 10**9, 0.25).amount["joining_node"]["bytes"] == 750_000_000
+
+
+@pytest.mark.parametrize(("client", "worker"), [(0.0, 0.0), (1.0, 1.0), (0.3, 0.5), (0.6, 1.0)])
+def test_each_byte_is_served_by_one_level(client: float, worker: float) -> None:
+    assert sum(understore.served_from(client, worker).amount.values()) == pytest.approx(1)
