@@ -11,6 +11,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-debian13"
+TRUST = "/etc/ssl/certs/ca-certificates.crt"  # what this machine trusts, a private registry's CA included
 LIMITS = ("--ulimit", "nofile=4096:4096", "--ulimit", "nproc=4096:4096")
 ROLE = """
 - hosts: localhost
@@ -53,7 +54,8 @@ def checkout() -> Iterator[None]:
     )
     podman("exec", NODE, "mkdir", "/srv/checkout")
     podman("exec", "--interactive", NODE, "tar", "--extract", "--directory=/srv/checkout", given=archive.stdout)
-    inside("scripts/setup runtime")
+    podman("cp", TRUST, f"{NODE}:/srv/trust.crt")
+    inside("PIP_CERT=/srv/trust.crt scripts/setup runtime")
     yield
     podman("rm", "--force", "--time", "1", NODE)
 
