@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.intent import Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.caches import HIGH
-from alluxio_fuse.plan.rules.gate import MOUNT_CEILING
+from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
 from alluxio_fuse.plan.units import MIB, at_least, format_size, round_up
 
+SLOWEST: tuple[Medium, ...] = ("memory", "ssd", "hdd")
 QUORUM_NODES = 64
 QUORUM_FILES = 50_000_000
 
@@ -140,6 +142,7 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
             f"{fits}; the gate is never relaxed to what is possible",
             "gate_reachable",
         )
+    _check_media(fleet, planned, wanted, variable, problems)
     speed = planned.kind.network_mbps
     if speed is None:
         return
@@ -155,6 +158,29 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
                 f"a client cache that holds {1 - speed / 8 / wanted:.0%} of the set: "
                 f"{format_size(shape.cache_need)} per node hold all of it",
                 "gate_reachable",
+            )
+
+
+def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, problems: Problems) -> None:
+    """A disk that rotates has a bound that everybody knows; how fast an SSD is, only a measurement tells."""
+    tiers = planned.layout.tiers
+    for shape in fleet.shapes:
+        room = planned.layout.client_caches[shape.name].room
+        medium = room.medium if room else max((tier.room.medium for tier in tiers), key=SLOWEST.index, default="memory")
+        ceiling = HDD_CEILING * (1 if room else len(tiers))
+        if medium == "hdd" and wanted > ceiling:
+            problems.refuse(
+                f"{planned.example}: {variable}",
+                f"{wanted:,.0f} MB/s",
+                f"{shape.name} is read from a disk that rotates: at most about {ceiling:,.0f} MB/s",
+                "an ssd or memory in alluxio_cache_tiers, or a lower gate",
+                "gate_reachable",
+            )
+        if medium == "ssd" and wanted > SSD_ORDINARY:
+            problems.warn(
+                f"{planned.example}: {variable}",
+                f"{shape.name} is read from an ssd: {wanted:,.0f} MB/s are more than the {SSD_ORDINARY:,.0f} MB/s of one"
+                " PCIe 3 drive, and its speed is not known here",
             )
 
 

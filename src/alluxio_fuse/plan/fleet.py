@@ -65,6 +65,11 @@ class Fleet:
         return sum(parts) + SMALLEST_TIER if parts else 0
 
     @property
+    def smallest_mean(self) -> float:
+        """Bytes per file of the dataset with the smallest files: it decides whether files/s count."""
+        return min(shape.mean for shape in self.shapes)
+
+    @property
     def name(self) -> str:
         return self.intent.alluxio_name
 

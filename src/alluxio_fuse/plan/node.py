@@ -64,7 +64,7 @@ def plan_node(
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
     node_gate = gate.node_gate(
-        kind.gpus, fleet.workload, fleet.shapes[0].mean, (declared.mb_per_s, declared.files_per_s) if declared else None
+        kind.gpus, fleet.workload, fleet.smallest_mean, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)

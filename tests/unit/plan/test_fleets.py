@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from fleets import filesystem, fleet, host
 
 from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import filesystem, fleet, host
 from alluxio_fuse.plan.units import GIB
 
 NVME = [filesystem("/", 200), filesystem("/mnt/nvme", 1500)]
@@ -264,3 +264,20 @@ def test_many_nodes_on_one_master_are_unwise() -> None:
     said = {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": TIERS, "alluxio_workload": "none"}
     made = plan(fleet(64, said, memory=512, cpus=96, filesystems=NVME))
     assert any(warning["path"] == "masters" for warning in made.warnings)
+
+
+def test_a_gate_above_a_disk_that_rotates(findings: Any) -> None:
+    tiers = [{"medium": "hdd", "path": "/mnt/nvme"}]
+    found = findings(v100(alluxio_cache_tiers=tiers))
+    assert {each.invariant for each in found} == {"gate_reachable"}
+    assert "at most about 300 MB/s" in found[0].reason
+
+
+def test_a_gate_above_an_ordinary_ssd_is_unwise() -> None:
+    made = plan(v100(alluxio_gate={"mb_per_s": 5000}))
+    assert any("PCIe 3" in warning["message"] for warning in made.warnings)
+
+
+def test_the_smallest_files_decide_whether_files_count() -> None:
+    jpeg = {"name": "jpeg", "source": "s3://b/jpeg", "files": 100_000, "bytes": "10Gi"}
+    assert plan(v100(alluxio_datasets=[IMAGENET, jpeg])).fleet["gate"].amount["files_per_s"] > 8000

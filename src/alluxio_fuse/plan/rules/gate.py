@@ -30,6 +30,8 @@ STAND_INS: Final = {"H200": "H100", "B200": "H100", "GB200": "H100"}
 MODELS: Final = ("GB200", "V100", "A100", "H100", "H200", "B200")
 ONE_FILE_PER_SAMPLE: Final = 1_000_000
 MOUNT_CEILING: Final = 9982.0
+HDD_CEILING: Final = 300.0
+SSD_ORDINARY: Final = 3500.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,176 @@
+"""Fleets to try the planner on, and the page that shows their plans: python -m alluxio_fuse.plan.examples."""
+
+from copy import deepcopy
+from typing import Any, Final
+
+from alluxio_fuse.plan.doors.table import plan_table
+from alluxio_fuse.plan.planner import plan
+from alluxio_fuse.plan.refusals import Refused
+from alluxio_fuse.plan.units import GIB
+
+Host = dict[str, Any]
+Hosts = dict[str, Host]
+
+
+def facts(
+    memory: float = 24, cpus: float = 2, disk: float = 200, gpus: tuple[str, ...] = (), **other: Any
+) -> dict[str, Any]:
+    """Facts of a node with `memory` and `disk` GiB; a root filesystem only, unless `filesystems` says more."""
+    base: dict[str, Any] = {
+        "hostname": "node",
+        "architecture": "x86_64",
+        "kernel": "6.1.0",
+        "distribution": {"id": "debian", "version": "12"},
+        "service_manager": "systemd",
+        "cpus": cpus,
+        "numa_nodes": 1,
+        "memory": {"total": int(memory * GIB), "available": int(memory * GIB * 0.9), "limit": None},
+        "swap": 0,
+        "cgroup": {"version": 2},
+        "nofile": {"soft": 1024, "hard": 1_048_576},
+        "shared_root": True,
+        "filesystems": [filesystem("/", disk)],
+        "block_devices": [],
+        "fuse": {
+            "device": True,
+            "mode": "0666",
+            "sonames": ["libfuse.so.2", "libfuse3.so.3"],
+            "user_allow_other": True,
+            "fusermount": [2, 3],
+        },
+        "java": [{"home": "/usr/lib/jvm/java-17", "major": 17}],
+        "network": [
+            {"name": "lo", "addresses": ["127.0.0.1"], "speed_mbps": None},
+            {"name": "eth0", "addresses": ["10.0.0.1"], "speed_mbps": 100_000},
+        ],
+        "gpus": [{"model": model, "memory": 16 * GIB, "mig": False} for model in gpus],
+        "gpu_driver": None,
+        "listeners": [],
+        "mounts": [],
+        "mount_points": {},
+        "sources": {},
+        "clock": 1.0,
+        "owned": {},
+    }
+    return base | other
+
+
+def filesystem(mount: str, size: float, free: float | None = None, **other: Any) -> dict[str, Any]:
+    """A filesystem of `size` GiB, 90 % free unless said otherwise."""
+    return {
+        "mount": mount,
+        "type": "ext4",
+        "device": f"/dev/disk{mount.replace('/', '-')}",
+        "size": int(size * GIB),
+        "free": int((size * 0.9 if free is None else free) * GIB),
+        "inodes_free": 10_000_000,
+        "owned": 0,
+        "rotational": False,
+    } | other
+
+
+def host(
+    variables: dict[str, Any] | None = None, groups: tuple[str, ...] = ("masters", "gpu_nodes"), **kind: Any
+) -> Host:
+    """One host of a fleet, as playbooks hand it over."""
+    return {"groups": list(groups), "variables": dict(variables or {}), "facts": facts(**kind)}
+
+
+def local(**variables: Any) -> Hosts:
+    """The local inventory: one machine that is everything, where nothing trains."""
+    said = {
+        "alluxio_environment": "local",
+        "alluxio_platform": "containers",
+        "alluxio_bind_address": "127.0.0.1",
+        "alluxio_workload_memory": 0,
+        "alluxio_workload_cpus": 0,
+    } | variables
+    return {"localhost": host(said)}
+
+
+def fleet(count: int, variables: dict[str, Any], **kind: Any) -> Hosts:
+    """`count` GPU nodes alike; the first is the master."""
+    hosts = {}
+    for number in range(count):
+        groups = ("masters", "gpu_nodes") if number == 0 else ("gpu_nodes",)
+        made = host(deepcopy(variables), groups, **deepcopy(kind))
+        made["facts"]["hostname"] = f"node-{number}"
+        made["facts"]["network"][1]["addresses"] = [f"10.{number // 65536}.{number // 256 % 256}.{number % 256 + 1}"]
+        hosts[f"node-{number}"] = made
+    return hosts
+
+
+TIERS: Final = [{"medium": "memory"}, {"medium": "ssd", "path": "/mnt/nvme"}]
+IMAGENET: Final = {"name": "imagenet", "source": "s3://bucket/tfrecords", "files": 1024, "bytes": 144_000_000_000}
+KITS: Final = {"name": "kits", "source": "s3://bucket/kits", "files": 16_000, "bytes": 16_000 * 146_600_628}
+
+
+def _with_nvme(size: float) -> list[dict[str, Any]]:
+    return [filesystem("/", 200), filesystem("/mnt/nvme", size, type="xfs", inodes_free=400_000_000)]
+
+
+def _unet3d(gpus: int) -> Hosts:
+    said = {"alluxio_datasets": [KITS], "alluxio_cache_tiers": TIERS, "alluxio_workload": "unet3d"}
+    h100 = ("NVIDIA H100 80GB HBM3",) * gpus
+    return fleet(16, said, memory=2048, cpus=192, gpus=h100, filesystems=_with_nvme(7000))
+
+
+def examples() -> dict[str, Hosts]:
+    """Fleets by title."""
+    mini = {"name": "imagenet-mini", "source": "s3://bucket/mini", "files": 34_745, "bytes": 34_745 * 114_660}
+    t4 = {
+        "alluxio_datasets": [mini],
+        "alluxio_gate": {"mb_per_s": 45, "files_per_s": 390},
+        "alluxio_workload_memory": "10Gi",
+    }
+    v100 = {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": TIERS, "alluxio_workload": "resnet50"}
+    vision = {
+        "name": "vision",
+        "source": "s3://vision/jpeg",
+        "files": 1_281_167,
+        "bytes": "137Gi",
+        "cache": {"share": 0.6},
+    }
+    speech = {"name": "speech", "source": "s3://speech/wav", "files": 280_000, "bytes": "60Gi", "cache": {"share": 0.4}}
+    teams = v100 | {
+        "alluxio_datasets": [
+            vision | {"cache": {"share": 0.6}, "readers": {"uid": 2001, "gid": 2000, "mode": "0750"}},
+            speech
+            | {
+                "cache": {"share": 0.4},
+                "readers": {"uid": 3001, "gid": 3000, "mode": "0750"},
+                "freshness": "within: 10m",
+            },
+        ]
+    }
+    gpus = ("Tesla V100-SXM2-32GB",) * 8
+    nvme = _with_nvme(1500)
+    return {
+        "This machine": local(),
+        "A node of 16 GiB with one T4, and a declared gate": {"t4": host(t4, memory=16, cpus=8, gpus=("Tesla T4",))},
+        "4 nodes of 8 V100, 512 GiB and NVMe over 144 GB of TFRecords": fleet(
+            4, v100, memory=512, cpus=96, gpus=gpus, filesystems=nvme
+        ),
+        "16 nodes of 8 H100 on UNet3D: refused": _unet3d(8),
+        "The same with 3 H100 in each node: met": _unet3d(3),
+        "Two teams' datasets on one fleet": fleet(4, teams, memory=512, cpus=96, gpus=gpus, filesystems=nvme),
+    }
+
+
+def shown(hosts: Hosts) -> str:
+    """The table of a plan, or its findings."""
+    try:
+        return "\n".join(plan_table(plan(hosts).dump()))
+    except Refused as refused:
+        return str(refused)
+
+
+def document() -> str:
+    """The examples as a page."""
+    head = "# Plans of some fleets\n\nGenerated by `python -m alluxio_fuse.plan.examples`; do not edit.\n"
+    parts = [f"\n## {title}\n\n```\n{shown(hosts)}\n```\n" for title, hosts in examples().items()]
+    return head + "".join(parts)
+
+
+if __name__ == "__main__":
+    print(document(), end="")
