@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/alluxio-fuse:2.9.6"
 SERVICE, FUSE = "1000:1000", "0:0"
+FUSE_DEVICE = ("--device", "/dev/fuse", "--cap-add", "SYS_ADMIN")
 PORTS = [
     "alluxio.master.rpc.port",
     "alluxio.master.web.port",
@@ -140,10 +141,9 @@ class Cluster:
 
     def start_fuse(self) -> float:
         """Starts FUSE; the seconds until its files are there."""
-        device = ("--device", "/dev/fuse", "--cap-add", "SYS_ADMIN")
         volumes = ("--volume", f"{self.mount.parent}:/mnt/shared:rshared", *self.volume("cache"))
         options = "--fuse-opts=ro,allow_other,attr_timeout=600,entry_timeout=600"
-        self.start("fuse", "fuse", options, "/mnt/shared/data", "/data", user=FUSE, options=device + volumes)
+        self.start("fuse", "fuse", options, "/mnt/shared/data", "/data", user=FUSE, options=FUSE_DEVICE + volumes)
         return until("FUSE mounts", lambda: self.serves() or not self.running("fuse"))
 
     def serves(self) -> bool:
@@ -198,7 +198,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         one.start_master()
         one.start_worker()
-        one.start("job-master", "job-master", options=("--env", "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/j"))
+        journal = "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/journal"
+        one.start("job-master", "job-master", options=("--env", journal))
         one.start("job-worker", "job-worker")
         one.start_fuse()
         yield one
@@ -256,8 +257,8 @@ def test_a_dead_mount_is_cleared_by_the_next_start(cluster: Cluster) -> None:
 
 
 def test_a_second_fuse_does_not_take_a_served_mount(cluster: Cluster) -> None:
-    shared = ("--volume", f"{cluster.mount.parent}:/mnt/shared:rshared", "--cap-add", "SYS_ADMIN", "--device", "/dev/fuse")
-    cluster.start("other", "fuse", "/mnt/shared/data", "/data", user=FUSE, options=shared)
+    shared = ("--volume", f"{cluster.mount.parent}:/mnt/shared:rshared")
+    cluster.start("other", "fuse", "/mnt/shared/data", "/data", user=FUSE, options=(*FUSE_DEVICE, *shared))
     until("it ends", lambda: not cluster.running("other"))
     assert "served by another running alluxio-fuse" in cluster.log("other")
     assert cluster.right()
@@ -300,15 +301,15 @@ def test_running_services_end_when_the_cluster_becomes_another(cluster: Cluster)
     assert not cluster.mount.is_mount()
 
 
-@pytest.mark.parametrize("stranger", ["thesis.txt", "alluxioworker/thesis.txt"])
-def test_a_folder_with_files_of_others_is_refused_untouched(cluster: Cluster, stranger: str) -> None:
+@pytest.mark.parametrize("stranger", [Path("thesis.txt"), Path("alluxioworker/thesis.txt")], ids=str)
+def test_a_folder_with_files_of_others_is_refused_untouched(cluster: Cluster, stranger: Path) -> None:
     file = cluster.folder / "tier" / stranger
     file.parent.mkdir(exist_ok=True)
     file.write_text("mine")
     try:
         cluster.start_worker()
         until("the worker refuses", lambda: not cluster.running("worker"))
-        assert f"Alluxio did not make /tier/{stranger.split('/')[0]}" in cluster.log("worker")
+        assert f"Alluxio did not make /tier/{stranger.parts[0]}" in cluster.log("worker")
         assert file.read_text() == "mine"
     finally:
         file.unlink()

@@ -5,7 +5,8 @@
 mounted_at() {
   local path found='' line point rest
   # Not the path itself: a dead mount cannot be looked at.
-  path=$(realpath --canonicalize-missing "$(dirname "$1")")/$(basename "$1")
+  path=$(realpath --canonicalize-missing "$(dirname "$1")")
+  path=${path%/}/$(basename "$1")
   while read -r line; do
     point=$(cut -d' ' -f5 <<< "$line")
     [[ $(printf '%b' "${point//\\/\\0}") == "$path" ]] || continue

@@ -1,0 +1,138 @@
+"""The image's sources, without building it: the list of jars, and how a JVM is started."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+SOURCES = ROOT / "images" / "alluxio"
+
+
+def shell(library: str, script: str, home: Path, **environment: str) -> list[str]:
+    """Lines that a script prints after sourcing one of the image's shell libraries."""
+    environment = {"PATH": "/usr/bin:/bin", "ALLUXIO_HOME": str(home), **environment}
+    done = subprocess.run(
+        ["bash", "-euc", f". {SOURCES / 'libexec' / library}; {script}"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "libexec").mkdir()
+    (tmp_path / "libexec" / "classpath").write_text("/jars/a.jar:/jars/b.jar\n")
+    return tmp_path
+
+
+def java(home: Path, heap: str = "-Xmx8g -XX:MetaspaceSize=256M", **environment: str) -> list[str]:
+    script = f"java_command Console MASTER '{heap}'; printf '%s\\n' \"${{java[@]}}\""
+    return shell("launch.sh", script, home, **environment)
+
+
+def jars() -> dict[str, str]:
+    lines = [line.split("  ") for line in (SOURCES / "jars.sha256").read_text().splitlines()]
+    return {jar: digest for digest, jar in lines}
+
+
+def pom(element: str) -> list[str]:
+    return re.findall(rf"<{element}>(.+?)</{element}>", (SOURCES / "pom.xml").read_text())
+
+
+def test_every_jar_has_a_digest() -> None:
+    assert len(jars()) > 250
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in jars().values())
+    assert list(jars()) == sorted(jars())
+
+
+def test_the_list_holds_what_the_pom_asks_for() -> None:
+    (version,) = pom("alluxio.version")
+    wanted = {name for name in pom("artifactId") if name.startswith("alluxio-")} - {"alluxio-parent"}
+    assert len(wanted) == 10
+    assert {f"{name}-{version}.jar" for name in wanted} <= set(jars())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "versions"),
+    [(r"netty-(?:common|buffer|handler|transport)", 1), (r"slf4j-reload4j", 1), (r"log4j-slf4j-impl", 0)],
+)
+def test_one_version_of_netty_and_one_logging_binding(pattern: str, versions: int) -> None:
+    found = {match[1] for jar in jars() if (match := re.fullmatch(rf"{pattern}-(\d.*)\.jar", jar))}
+    assert len(found) == versions
+
+
+def test_the_role_builds_the_version_of_the_pom() -> None:
+    specs: Any = yaml.safe_load((ROOT / "roles/image/meta/argument_specs.yml").read_text())
+    choices = specs["argument_specs"]["main"]["options"]["image_alluxio_version"]["choices"]
+    assert choices == pom("alluxio.version")
+
+
+def test_the_default_heap_stands_where_nothing_is_said(home: Path) -> None:
+    assert "-Xmx8g" in java(home)
+
+
+@pytest.mark.parametrize("said", ["-Xmx2g", "-XX:MaxRAMPercentage=50"])
+@pytest.mark.parametrize("variable", ["ALLUXIO_MASTER_JAVA_OPTS", "ALLUXIO_JAVA_OPTS"])
+def test_a_heap_that_is_said_replaces_the_default(home: Path, said: str, variable: str) -> None:
+    command = java(home, **{variable: f"-Da=b {said}"})
+    assert said in command
+    assert "-Xmx8g" not in command
+
+
+def test_options_of_another_service_do_not_apply(home: Path) -> None:
+    assert "-Dfor=worker" not in java(home, ALLUXIO_WORKER_JAVA_OPTS="-Dfor=worker")
+
+
+def test_no_argument_is_empty(home: Path) -> None:
+    assert "" not in java(home, heap="")
+
+
+def test_options_are_split_but_not_expanded(home: Path) -> None:
+    command = java(home, ALLUXIO_JAVA_OPTS="-Dpattern=/*  -Dhome=$HOME\n-Dlast=1")
+    assert {"-Dpattern=/*", "-Dhome=$HOME", "-Dlast=1"} <= set(command)
+
+
+def test_the_environment_names_properties(home: Path) -> None:
+    command = java(home, ALLUXIO_MASTER_HOSTNAME="m", ALLUXIO_RAM_FOLDER="/ram")
+    assert "-Dalluxio.master.hostname=m" in command
+    assert "-Dalluxio.worker.tieredstore.level0.dirs.path=/ram" in command
+
+
+def test_jars_come_first_on_the_class_path(home: Path) -> None:
+    command = java(home, ALLUXIO_CLASSPATH="/own.jar")
+    assert command[command.index("-cp") + 1] == f"/jars/a.jar:/jars/b.jar:{home}/conf:/own.jar"
+
+
+@pytest.mark.parametrize(
+    ("mount", "ours"),
+    [
+        ("fuse.alluxio-fuse alluxio-fuse", True),
+        ("fuse.alluxio-fuse somebody", True),
+        ("fuse.sshfs host:/alluxio-fuse", False),
+        ("tmpfs fuse.alluxio-fuse", False),
+        ("", False),
+    ],
+)
+def test_mounts_of_others_are_told_from_ours(home: Path, mount: str, ours: bool) -> None:
+    assert shell("mounts.sh", f"is_ours '{mount}' && echo yes || echo no", home) == ["yes" if ours else "no"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("/proc", "proc proc"), ("/proc/", "proc proc"), ("/pro", ""), ("/proc/1", "")]
+)
+def test_only_a_mount_at_exactly_the_path_counts(home: Path, path: str, found: str) -> None:
+    assert shell("mounts.sh", f"mounted_at {path}", home) == [found]
+
+
+def test_something_else_at_the_mount_point_is_refused(home: Path) -> None:
+    script = "clear_mount_point /proc 2>&1 && echo cleared || echo refused"
+    assert shell("mounts.sh", script, home)[-1] == "refused"
