@@ -179,8 +179,8 @@ def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, 
         if medium == "ssd" and wanted > SSD_ORDINARY:
             problems.warn(
                 f"{planned.example}: {variable}",
-                f"{shape.name} is read from an ssd: {wanted:,.0f} MB/s are more than the {SSD_ORDINARY:,.0f} MB/s of one"
-                " PCIe 3 drive, and its speed is not known here",
+                f"{shape.name} is read from an ssd: {wanted:,.0f} MB/s are more than one PCIe 3 drive gives"
+                f" ({SSD_ORDINARY:,.0f} MB/s), and its speed is not known here",
             )
 
 

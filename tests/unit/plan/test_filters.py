@@ -1,0 +1,76 @@
+"""The planner through Ansible: lazy containers in, plain containers out, findings as one message."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.plan.examples import facts
+
+ROOT = Path(__file__).parents[3]
+FILTERS = ("plan", "plan_findings", "amounts", "explain", "plan_diff", "plan_table")
+PLAY = """
+- hosts: localhost
+  gather_facts: false
+  vars:
+    names: [one, two]
+    said:
+      alluxio_datasets: "{{ sets }}"
+      alluxio_workload_memory: "{{ memory }}"
+      alluxio_cache_tiers: [{medium: "{{ 'memory' }}"}]
+      alluxio_credentials: {one: {access_key: CANARY, secret_key: CANARY}}
+    sets:
+      - {name: "{{ names[0] }}", source: "s3://b/{{ names[0] }}", files: 10, bytes: 1Gi, cache: {share: "{{ 0.5 }}"}}
+      - {name: "{{ names[1] }}", source: "s3://b/{{ names[1] }}", files: 10, bytes: 1Gi}
+    found: "{{ lookup('ansible.builtin.file', facts_file) | from_json }}"
+    hosts: {node: {groups: [masters, gpu_nodes], variables: "{{ said }}", facts: "{{ found }}"}}
+    made: "{{ hosts | alluxio.fuse.plan }}"
+  tasks:
+    - ansible.builtin.copy:
+        dest: "{{ answer }}"
+        mode: "0600"
+        content: >-
+          {{ {'amounts': made | alluxio.fuse.amounts('node'), 'table': made | alluxio.fuse.plan_table,
+              'explain': made | alluxio.fuse.explain('node.worker.heap'), 'diff': made | alluxio.fuse.plan_diff(made),
+              'findings': hosts | alluxio.fuse.plan_findings} | to_json }}
+"""
+
+
+def play(folder: Path, **extra: Any) -> subprocess.CompletedProcess[str]:
+    """Run the play on this machine, with the plugins of the checkout."""
+    (folder / "play.yml").write_text(PLAY, encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts()), encoding="utf-8")
+    variables = {"facts_file": str(folder / "facts.json"), "answer": str(folder / "answer.json")} | extra
+    command = [sys.executable, "-m", "ansible", "playbook", str(folder / "play.yml"), "-e", json.dumps(variables)]
+    environment = os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_templated_nested_lists_are_planned(tmp_path: Path) -> None:
+    ran = play(tmp_path, memory="1Gi")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    answer = json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))
+    assert "fuse/two" in answer["amounts"]
+    assert answer["diff"] == ["the plans are equal"]
+    assert answer["findings"] == []
+    assert answer["explain"].startswith("node.worker.heap = ")
+    assert max(map(len, answer["table"])) <= 120
+    assert "CANARY" not in json.dumps(answer) + ran.stdout + ran.stderr
+
+
+def test_findings_are_the_message_of_the_failure(tmp_path: Path) -> None:
+    ran = play(tmp_path, memory="64G")
+    assert ran.returncode != 0
+    assert "alluxio_workload_memory" in ran.stdout + ran.stderr
+    assert "64Gi (binary)" in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_each_filter_is_documented(name: str) -> None:
+    text = (ROOT / "plugins" / "filter" / f"{name}.yml").read_text(encoding="utf-8")
+    for part in ("DOCUMENTATION:", "EXAMPLES:", "RETURN:", "short_description:"):
+        assert part in text
