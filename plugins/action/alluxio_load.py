@@ -36,6 +36,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {"changed": True, "load": {}}
         started = time.monotonic()
+        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
         # a load walks only what has been listed: without this it ends at once, having loaded nothing
         self._call(args, ["loadMetadata", "-R", args["path"]], task_vars)
         self._call(args, ["load", args["path"], "--submit"], task_vars)

@@ -20,6 +20,7 @@ class ActionModule(ActionBase):
         keep, changed = self._task.args.get("keep"), False
         host = (task_vars or {}).get("inventory_hostname", "")
         results: list[dict[str, Any]] = []
+        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
         for one in args.get("passes", []):
             answer = self._execute_module(module_args={**args, "passes": [one]}, task_vars=task_vars)
             if answer.get("failed"):

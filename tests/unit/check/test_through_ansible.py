@@ -1,0 +1,82 @@
+"""Dataset, check and report as a playbook runs them, on a folder that pretends to be a mount: it must not pass."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = {"images": 40, "shards": 1, "shard_bytes": 500_000, "seed": 7}
+
+
+def play(folder: Path) -> list[dict[str, Any]]:
+    """Values are templates of nested lists, as the plan's are."""
+    state, run = f"{folder}/state", f"{folder}/run"
+    dataset = {
+        "name": "sample",
+        "source": f"file://{folder}/sample",
+        "alluxio_path": "/sample",
+        "mount_point": "{{ folder }}/sample",
+        "client_cache_bytes": 1 << 30,
+        "metrics": {process: ["127.0.0.1:1"] for process in ("fuse", "worker", "master")},
+    }
+    roles: list[dict[str, Any]] = [
+        {
+            "role": "dataset",
+            "vars": {
+                "dataset_state_dir": state,
+                "dataset_sample": SAMPLE | {"path": f"{folder}/sample"},
+                "dataset_datasets": "{{ datasets }}",
+            },
+        },
+        {
+            "role": "check",
+            "vars": {
+                "check_state_dir": state,
+                "check_run_dir": run,
+                "check_datasets": "{{ datasets }}",
+                "check_passes": 1,
+                "check_about": {"machine": {"cpus": 2}},
+            },
+        },
+        {"role": "report", "vars": {"report_run_dir": run}},
+    ]
+    variables = {"ansible_python_interpreter": sys.executable, "folder": str(folder), "datasets": [dataset]}
+    return [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "roles": roles}]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    folder = tmp_path_factory.mktemp("ran")
+    (folder / "play.yml").write_text(yaml.safe_dump(play(folder)))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", "localhost,", str(folder / "play.yml")]
+    return folder, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_folder_is_no_mount_and_the_job_ends_as_failed(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, answer = ran
+    assert answer.returncode != 0, answer.stdout
+    check = json.loads((folder / "run/check.json").read_text())
+    assert check["verdict"] == "CANNOT TELL", answer.stdout + answer.stderr
+    assert any("not on a FUSE mount" in reason for reason in check["reasons"])
+    assert "verdict  CANNOT TELL" in answer.stdout
+
+
+def test_the_disk_beside_it_was_measured(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    check = json.loads((ran[0] / "run/check.json").read_text())
+    rows = {(row["path"], row["state"]): row for row in check["datasets"][0]["rows"]}
+    assert rows["disk", "page-cache"]["established"]
+    assert rows["disk", "page-cache"]["files"] == 41
+    assert check["datasets"][0]["wrong"] == 0
+
+
+def test_everything_was_written(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, _ = ran
+    assert "CANNOT TELL" in (folder / "run/report.html").read_text()
+    assert ET.parse(folder / "run/check.xml").getroot().tag == "testsuites"  # noqa: S314 (our own)
+    assert (folder / "state/manifests/sample.jsonl").stat().st_mode & 0o777 == 0o644
