@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from made import HEADER, MOUNT, SIZES, Made
+
+from check.made import HEADER, MOUNT, SIZES, Made
 
 # shares of the bytes that each counter grows by, page cache residency before
 PROOF: dict[str, tuple[dict[str, float], float]] = {

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from made import Made
 
 from alluxio_fuse.check.evidence import Result, doubt, mistakes, origins
+from check.made import Made
 
 STATES = ["cold", "worker", "client-cache", "page-cache"]
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import HEADER, MOUNT
 
 from alluxio_fuse.check import passes, warming
+from check.made import HEADER, MOUNT
 
 SETTINGS = passes.Settings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
 DATASET = {
