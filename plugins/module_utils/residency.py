@@ -50,7 +50,7 @@ def _pages(libc: ctypes.CDLL, path: str) -> bytes:
 
 
 def drop_caches() -> None:
-    """Empties the page, dentry and inode caches of the whole node; dirty pages would stay, so they are written first."""
+    """Empties page, dentry and inode caches of the whole node; dirty pages would stay, so they are written first."""
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3")
 
