@@ -167,6 +167,7 @@ def refusals() -> dict[str, Hosts]:
 
     tiny = local()
     tiny["localhost"]["facts"] = facts(memory=2)
+    too_much = [{"medium": "ssd", "path": "/mnt/nvme", "budget": "2Ti"}]
     two_paths = [{"medium": "ssd", "path": f"/mnt/nvme/{name}"} for name in "ab"]
     big = IMAGENET | {"bytes": "250Gi"}
     small = {"name": "small", "source": "s3://bucket/small", "files": 1000, "bytes": "20Gi", "cache": {"share": 0.5}}
@@ -178,9 +179,7 @@ def refusals() -> dict[str, Hosts]:
         "A machine that is too small": tiny,
         "A set larger than the caches, under a gate that needs them": four(nvme=20, memory=64),
         "A gate above what one mount can deliver": _unet3d(8),
-        "A budget over what is free": four(
-            alluxio_cache_tiers=[{"medium": "ssd", "path": "/mnt/nvme", "budget": "2Ti"}]
-        ),
+        "A budget over what is free": four(alluxio_cache_tiers=too_much),
         "Two paths on one disk": four(alluxio_cache_tiers=two_paths),
         "A tier on a mount that is not there": four(alluxio_cache_tiers=mounted_over),
         "Datasets that evict each other": four(40, 64, alluxio_datasets=[big, small], alluxio_workload="none"),

@@ -104,13 +104,22 @@ class Layout:
 
 
 def allocate(
-    rooms: tuple[Room, ...], datasets: tuple[Shape, ...], need: int, caps: dict[str, float], hosts_worker: bool
+    rooms: tuple[Room, ...],
+    datasets: tuple[Shape, ...],
+    need: int,
+    caps: dict[str, float],
+    *,
+    hosts_worker: bool,
+    alone: bool,
 ) -> Layout:
-    """Lay out one node. `need`: bytes of one worker; `caps`: the part of each set that a FUSE heap can index."""
+    """Lay out one node.
+
+    `need`: bytes of one worker; `alone`: there is no other one; `caps`: the part of each set that a FUSE heap can index.
+    """
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}
-    _client_caches(layout, rooms, cached, caps, left)
+    _client_caches(layout, rooms, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     if hosts_worker:
@@ -119,10 +128,16 @@ def allocate(
 
 
 def _client_caches(
-    layout: Layout, rooms: tuple[Room, ...], cached: list[Shape], caps: dict[str, float], left: dict[str, int]
+    layout: Layout,
+    rooms: tuple[Room, ...],
+    cached: list[Shape],
+    caps: dict[str, float],
+    left: dict[str, int],
+    *,
+    alone: bool,
 ) -> None:
     """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part."""
-    kept = _kept_for_worker(layout.worker_need, rooms, sum(shape.footprint for shape in cached))
+    kept = _kept_for_worker(layout.worker_need, rooms, sum(shape.footprint for shape in cached), alone)
     order = sorted(cached, key=lambda shape: (not shape.pin, shape.mean, shape.name))
     rest = []
     for shape in order:
@@ -136,7 +151,7 @@ def _client_caches(
             rest.append(shape)
     whole = sum(shape.size for shape in rest)
     available = {room.name: left[room.name] - kept[room.name] for room in rooms}
-    for shape in rest:
+    for shape in rest if rooms else []:
         room = max(rooms, key=lambda room: min(available[room.name], _limit(shape, room, caps)))
         granted = min(available[room.name] * shape.size / whole, _limit(shape, room, caps))
         size = round_down(granted * shape.cache_need / shape.footprint, max(MIB, shape.cache_need // 64))
@@ -154,17 +169,19 @@ def _limit(shape: Shape, room: Room, caps: dict[str, float]) -> float:
     return min(declared, shape.footprint * cap if cap < 1 else float("inf"))
 
 
-def _kept_for_worker(need: int, rooms: tuple[Room, ...], client: int) -> dict[str, int]:
-    """What client caches leave to the worker: its need on the largest disk, else of memory, at most half of it."""
+def _kept_for_worker(need: int, rooms: tuple[Room, ...], client: int, alone: bool) -> dict[str, int]:
+    """What client caches (`client` bytes if whole) leave to the worker, on the largest disk, else in memory.
+
+    Workers of several nodes hold the sets first: they are what keeps cold reads from being multiplied. A node on its
+    own is served best by a whole client cache.
+    """
     kept = dict.fromkeys((room.name for room in rooms), 0)
-    if not need or not rooms:
-        return kept
-    disks = [room for room in rooms if room.medium != "memory"]
-    keeper = max(disks or rooms, key=lambda room: room.capacity)
     memory = next((room for room in rooms if room.medium == "memory"), None)
-    if memory and client + need <= memory.capacity:
+    if not need or not rooms or (memory and client + tier_footprint(need, "memory") <= memory.capacity):
         return kept
-    kept[keeper.name] = min(need, keeper.capacity // 2)
+    keeper = max([room for room in rooms if room.medium != "memory"] or rooms, key=lambda room: room.capacity)
+    least = keeper.capacity - client if alone and client < keeper.capacity else keeper.capacity // (2 if alone else 1)
+    kept[keeper.name] = min(need, max(least, SMALLEST_TIER), keeper.capacity)
     return kept
 
 

@@ -17,7 +17,8 @@ MOUNT_FOLDERS = ("/mnt/", "/media/")
 class Disk:
     """A whole disk that a tier may name."""
 
-    path: str
+    names: tuple[str, ...]
+    """Paths that it goes by, the stable one first."""
     size: int
     state: str
     """`free`, `ours`, or what stands in the way."""
@@ -128,10 +129,12 @@ def rooms(
             warnings += warning
         else:
             for device in tier.devices:
-                disk = next((known for known in disks if known.path == device), None)
+                disk = next((known for known in disks if device in known.names), None)
                 if disk is None or disk.state not in ("free", "ours"):
                     state = (
-                        disk.state if disk else f"no such disk; there are {', '.join(d.path for d in disks) or 'none'}"
+                        disk.state
+                        if disk
+                        else f"no such disk; there are {', '.join(d.names[0] for d in disks) or 'none'}"
                     )
                     findings.append(
                         Finding(f"{where}.devices", device, state, "name an empty disk, or a path on a mounted one")

@@ -57,7 +57,7 @@ def plan_node(
         problems.warn(f"{example}: {path}", message)
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
-    layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker)
+    layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker=hosts_worker, alone=fleet.workers == 1)
     if kind.gpu_node:
         _override_layout(layout, media, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
@@ -110,6 +110,17 @@ def _refuse_memory(
     short, total, training = -divided.caches, divided.total.amount, divided.workload.amount
     arithmetic = memory.sum_text(divided.arithmetic())
     over = f"{arithmetic}; the node has {format_size(total)}, {format_size(short)} too little"
+    said = fleet.overrides.of_memory()
+    if said and budget(kind, replace(fleet, overrides=fleet.overrides.without(said)), hosts_worker=worker).caches >= 0:
+        for name in said:
+            problems.refuse(
+                f"{example}: alluxio_overrides[{name}]",
+                format_size(fleet.overrides.said(name)),
+                over,
+                f"leave it to the rule, or {at_least(short)} less of it",
+                "memory_counted_once",
+            )
+        return
     if training > short:
         given = training
         while given > 0 and (lack := _lack(replace(kind, workload_memory=given), fleet, worker)) > 0:

@@ -1,6 +1,7 @@
 """Derived values said otherwise by the user, named `<service>.<key>`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, Final, TypeVar
 
 from pydantic_core import PydanticCustomError
@@ -75,6 +76,21 @@ class Overrides:
                     self._said[path] = OVERRIDABLE[kind][key](amount)
                 except PydanticCustomError as error:
                     problems.refuse(where, amount, error.message(), str((error.context or {}).get("remedy", "")))
+
+    def of_memory(self) -> list[str]:
+        """Names of the overrides that take memory away from caches."""
+        keys = ("heap", "direct_memory", "memory_reserve", "page_cache_floor")
+        return [name for name in self._said if name.rpartition(".")[2] in keys]
+
+    def said(self, name: str) -> int:
+        """The size that one of them says, bytes."""
+        return int(self._said[name])
+
+    def without(self, names: Iterable[str]) -> "Overrides":
+        """The others."""
+        fewer = copy(self)
+        fewer._said = {name: amount for name, amount in self._said.items() if name not in names}
+        return fewer
 
     def get(self, service: str, key: str) -> tuple[str, Any] | None:
         """(name, amount) of the most specific override of a value; `fuse/x` before `fuse`."""

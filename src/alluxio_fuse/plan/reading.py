@@ -199,7 +199,7 @@ def _disk(found: BlockDevice, facts: Facts) -> Disk:
         state = f"it is not empty: it holds {found.signature}"
     else:
         state = "free"
-    return Disk(found.path, found.size, state)
+    return Disk((found.by_id, found.path) if found.by_id else (found.path,), found.size, state)
 
 
 def address_of(

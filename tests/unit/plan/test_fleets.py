@@ -107,6 +107,27 @@ def test_a_set_larger_than_the_caches_under_a_gate(finding: Any) -> None:
     assert "more of cache on each of 4 nodes" in found.remedy
 
 
+def test_the_remedy_of_a_set_that_does_not_fit_holds(finding: Any) -> None:
+    more = int(finding(small_disk(20)).remedy.partition("Mi")[0]) / 1024
+    plan(small_disk(20 + (more + 1) / 0.85))
+
+
+def test_workers_of_a_fleet_hold_the_set_before_client_caches_get_a_part() -> None:
+    made = plan(small_disk(60, alluxio_workload="none"))
+    held = made.fleet["residency"].amount["imagenet"]
+    assert held["worker"] == 1
+    assert held["client_cache"] < 1
+
+
+def test_a_node_on_its_own_gets_a_whole_client_cache_first() -> None:
+    said = {"alluxio_datasets": [IMAGENET | {"bytes": "40Gi"}], "alluxio_cache_tiers": TIERS[1:]}
+    disks = [filesystem("/", 200), filesystem("/mnt/nvme", 60)]
+    made = plan({"node": host(said, memory=64, filesystems=disks)})
+    held = made.fleet["residency"].amount["imagenet"]
+    assert held["client_cache"] == 1
+    assert 0 < held["worker"] < 1
+
+
 def test_the_same_without_a_gate_is_a_warning() -> None:
     made = plan(small_disk(20, alluxio_workload="none"))
     assert any("134Gi of datasets" in warning["message"] for warning in made.warnings)
@@ -246,7 +267,8 @@ def test_a_node_too_small_for_a_worker_reads_from_the_others() -> None:
     made = plan(hosts)
     assert list(made.nodes["small"]) == ["node", "fuse/imagenet"]
     assert made.nodes["small"]["fuse/imagenet"]["expected"].amount["path"].endswith(("worker", "ssd"))
-    assert any(warning["path"] == "small: memory" for warning in made.warnings)
+    (warning,) = [each for each in made.warnings if each["path"] == "small: memory"]
+    assert "files/s" in warning["message"]
 
 
 def test_a_gpu_outside_the_table_is_a_named_gap() -> None:

@@ -115,6 +115,12 @@ def test_what_the_plan_has_elsewhere_is_no_property(finding: Any, key: str, reme
     assert remedy in finding(overridden(worker__properties={key: "1"})).remedy
 
 
+def test_an_override_that_takes_the_memory_is_named(finding: Any) -> None:
+    found = finding(overridden(worker__heap="40Gi"))
+    assert found.path == "localhost: alluxio_overrides[worker.heap]"
+    assert found.value == "40Gi"
+
+
 def test_remedies_of_memory_hold(finding: Any) -> None:
     said = {"alluxio_datasets": [FRESH[0] | {"files": 500_000}]}
     found = finding({"node": host(said, memory=12)})
