@@ -86,9 +86,9 @@ def timed(root: str, entries: list[Entry], readers: int, records: bool = False) 
     work = _read_records if records else _read_file
     # as many processes as divide the files evenly: an odd file at the end would be measured alone
     readers = max(1, -(-len(entries) // max(1, -(-len(entries) // readers))))
-    busy = _busy_seconds()
+    busy = busy_seconds()
     shares = fork_map(lambda share: _read_share(root, share, work), [entries[i::readers] for i in range(readers)])
-    busy = _busy_seconds() - busy
+    busy = busy_seconds() - busy
     seconds = max(share.end for share in shares) - min(share.begin for share in shares)
     read = sum(share.bytes for share in shares)
     files = sum(share.files for share in shares)
@@ -271,7 +271,7 @@ def _storage_bytes() -> int:
     return int(fields["read_bytes"])
 
 
-def _busy_seconds() -> float:
+def busy_seconds() -> float:
     """Processor seconds of the whole node spent on anything, so the FUSE process and the worker count."""
     ticks = [int(value) for value in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     idle, waiting, stolen = ticks[3], ticks[4], ticks[7]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -73,6 +74,7 @@ results:
 """
 
 MOST_REPEATS = 8
+LISTEN_S = 0.2  # before each pass, for what others do on this node
 
 
 def main() -> None:
@@ -123,6 +125,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         residency.forget(paths)
     resident = residency.resident_share(paths)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
+    foreign = _foreign_share()
     result = reader.timed(one["root"], files, params["readers"], records=one.get("records", False))
     after = counters.snapshot(params["metrics"], counters.SOURCES)
     mount = mounts.mount_of(mounts.read_mounts(), one["root"])
@@ -130,9 +133,17 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         **result,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "resident_before": resident,
+        "foreign_cpu": foreign,
         "counters": counters.difference(before, after),
         "mount": {key: mount[key] for key in ("point", "type", "source")},
     }
+
+
+def _foreign_share() -> float:
+    """Share of the node's processors that are busy while nothing is read here, so with somebody else's work."""
+    busy, begin = reader.busy_seconds(), time.monotonic()
+    time.sleep(LISTEN_S)
+    return (reader.busy_seconds() - busy) / (time.monotonic() - begin) / (os.cpu_count() or 1)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class Result(BaseModel):
     latency_ms: list[tuple[float, int]]
     cpu_s_per_gb: float | None
     load: float
+    foreign_cpu: float = 0.0
     storage_bytes: int
     resident_before: float | None
     repeats_mb_per_s: list[float] = []

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, doubt
 from alluxio_fuse.check.rows import Row
-from alluxio_fuse.check.statistics import Spread, spread
+from alluxio_fuse.check.statistics import BUSY, Spread, spread
 
 Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
 STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
@@ -66,6 +66,14 @@ def against_gate(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]
         kind = "large" if any(row.kind == "large" for row in rows) else "small"
         findings.append(_mixed(rows, kind, "mb_per_s", gate.mb_per_s, residency))
     return findings
+
+
+def alone(finding: Finding, foreign_cpu: float) -> Finding:
+    """The finding, or none where the machine was at other work while it was measured."""
+    if foreign_cpu <= BUSY:
+        return finding
+    busy = f"other work kept {foreign_cpu:.0%} of the processors busy between the passes"
+    return Finding(outcome="CANNOT TELL", reason=f"{finding.reason}; {busy}")
 
 
 def _mixed(rows: Sequence[Row], kind: str, figure: str, least: float, residency: Mapping[str, float]) -> Finding:

@@ -52,10 +52,10 @@ def _row(several: list[Result], first_read: bool) -> Row:
     one = several[0]
     common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read}
     good = [result for result in several if doubt(result) is None and not mistakes(result)]
+    reasons = "; ".join(sorted({doubt(r) or "bytes were wrong" for r in several if r not in good}))
     if not good:
-        reasons = sorted({doubt(result) or "bytes were wrong" for result in several})
-        return Row(**common, established=False, why="; ".join(reasons), measured=one.at)
-    left_out = f"{len(several) - len(good)} of {len(several)} passes left out" if len(good) < len(several) else ""
+        return Row(**common, established=False, why=reasons, measured=one.at)
+    left_out = f"{len(several) - len(good)} of {len(several)} passes left out: {reasons}" if reasons else ""
     return Row(
         **common,
         established=True,

@@ -6,6 +6,7 @@ from statistics import median
 from pydantic import BaseModel, computed_field
 
 NOISY = 0.5  # (largest - smallest) / median
+BUSY = 0.25  # of the processors, with other work: what is left tells nothing of the machine
 
 
 class Spread(BaseModel):

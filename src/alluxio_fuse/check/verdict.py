@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, mistakes
-from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, disk_ratio
+from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, disk_ratio
 from alluxio_fuse.check.passes import KINDS, Settings
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
@@ -50,6 +51,7 @@ class Dataset(BaseModel):
     disk_ratio: Spread | None
     jvm_warm_up_mb_per_s: list[float]
     load: dict[str, float]
+    foreign_cpu: float
     wrong: int
     mistakes: list[str]
     findings: list[Finding]
@@ -95,6 +97,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
     table = rows(measured.results, measured.kept)
     table += _missing(measured, table, settings)
     ratio = disk_ratio(measured.results)
+    foreign = median(result.foreign_cpu for result in measured.results) if measured.results else 0.0
     return Dataset(
         name=measured.name,
         host=measured.host,
@@ -108,12 +111,13 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         disk_ratio=ratio,
         jvm_warm_up_mb_per_s=[s for r in measured.results if r.state == "warm-up" for s in r.repeats_mb_per_s],
         load=measured.load,
+        foreign_cpu=foreign,
         wrong=max(wrong, len(found)),
         mistakes=found[:MAX_MISTAKES],
         findings=[
             _bytes_right(found, wrong, passes),
             *_states(table),
-            *_speed(table, ratio, gate, measured),
+            *(alone(finding, foreign) for finding in _speed(table, ratio, gate, measured)),
         ],
     )
 

@@ -109,6 +109,13 @@ def test_noise_across_the_gate_gives_no_verdict(measured: Measured) -> None:
     assert "too noisy to tell" in result.reasons[0]
 
 
+def test_a_busy_machine_gives_no_verdict(measured: Measured) -> None:
+    busy = measured | {"results": [one | {"foreign_cpu": 0.6} for one in measured["results"]]}
+    result = judged(busy, {"min_disk_ratio": 9.0})
+    assert result.verdict == "CANNOT TELL"
+    assert "other work kept 60% of the processors busy" in result.reasons[0]
+
+
 def test_noise_far_above_the_gate_does_not_matter(measured: Measured) -> None:
     rates = iter([20000.0, 80000.0, 30000.0, 60000.0, 50000.0] * 2)
     assert judged(each(measured, "mount", "client-cache", lambda _: {"files_per_s": next(rates)})).verdict == "PASS"
@@ -161,4 +168,4 @@ def test_a_bad_pass_is_left_out_and_said(measured: Measured) -> None:
     row = next(row for row in result.datasets[0].rows if (row.state, row.kind) == ("client-cache", "small"))
     assert row.mb_per_s is not None
     assert row.mb_per_s.passes == 4
-    assert row.why == "1 of 5 passes left out"
+    assert row.why == "1 of 5 passes left out: 50% was in the page cache before"
