@@ -74,7 +74,8 @@ results:
 """
 
 MOST_REPEATS = 8
-LISTEN_S = 0.2  # before each pass, for what others do on this node
+LISTEN_S = 0.2  # before each pass, for what others do on this node, and after it, for counters to settle
+MOST_WAITS = 5
 
 
 def main() -> None:
@@ -127,7 +128,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
     result = reader.timed(one["root"], files, params["readers"], records=one.get("records", False))
-    after = counters.snapshot(params["metrics"], counters.SOURCES)
+    after = _settled(params["metrics"])
     mount = mounts.mount_of(mounts.read_mounts(), one["root"])
     return {
         **result,
@@ -137,6 +138,18 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         "counters": counters.difference(before, after),
         "mount": {key: mount[key] for key in ("point", "type", "source")},
     }
+
+
+def _settled(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Counters when they have stopped growing: a worker counts a stream when it is closed, a little after the read."""
+    last = counters.snapshot(metrics, counters.SOURCES)
+    for _ in range(MOST_WAITS):
+        time.sleep(LISTEN_S)
+        now = counters.snapshot(metrics, counters.SOURCES)
+        if now == last:
+            break
+        last = now
+    return last
 
 
 def _foreign_share() -> float:

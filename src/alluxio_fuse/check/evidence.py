@@ -108,7 +108,8 @@ def _cold(result: Result) -> str | None:
 
 
 def _worker(result: Result) -> str | None:
-    served = "client_external" if (result.counted("client_external") or 0) > 0 else "worker"
+    # a client cache counts what it fetches; without one the workers do, or the client where it reads their files itself
+    served = max(("client_external", "client_local", "worker"), key=lambda counter: result.counted(counter) or 0.0)
     return (
         _resident(result)
         or _least(result, served, 0.95, "from workers")

@@ -22,6 +22,15 @@ def test_the_evidence_of_another_state_does_not(passed: Made, state: str, other:
     assert (doubt(result) is None) == (state == other)
 
 
+@pytest.mark.parametrize("counter", ["worker", "client_local"])
+def test_without_a_client_cache_workers_or_their_files_are_counted(passed: Made, counter: str) -> None:
+    shares = {"client_external": 0.0, "worker": 0.0} | {counter: 1.0}
+    assert doubt(Result.model_validate(passed("mount", "worker", counters=shares))) is None
+    assert doubt(Result.model_validate(passed("mount", "worker", counters=shares | {counter: 0.5}))) == (
+        "only 50% came from workers"
+    )
+
+
 @pytest.mark.parametrize("state", ["disk", "page-cache"])
 def test_the_disk_is_proven_by_its_device(passed: Made, state: str) -> None:
     assert doubt(Result.model_validate(passed("disk", state))) is None
