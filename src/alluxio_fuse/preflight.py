@@ -8,6 +8,7 @@ from typing import Any
 
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.refusals import Finding
+from alluxio_fuse.plan.rules.ports import PORTS
 
 #: Distributions on which every role was run for real; the others of the support table differ in package names only.
 SUPPORTED = {("debian", "11"), ("debian", "12"), ("debian", "13")}
@@ -16,17 +17,20 @@ SUPPORTED = {("debian", "11"), ("debian", "12"), ("debian", "13")}
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_points, directories, object_stores: [{name, source, s3}]}`.
+    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}]}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
     sources = {str(d.get("name")): str(d.get("source")) for d in datasets}
     names = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
+    offset = variables.get("alluxio_port_offset")
+    moved = offset if isinstance(offset, int) else 0
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
     return {
         "name": name,
         "state_dir": f"/var/lib/{name}",
         "mount_points": [f"/mnt/{name}/{dataset}/data" for dataset in names],
+        "ports": sorted({port + moved for service in PORTS.values() for port in service.values()}),
         "directories": [source for source in sources.values() if source.startswith("file://")],
         "object_stores": [
             {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores

@@ -17,8 +17,20 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 WEED = Path(sys.executable).with_name("weed")
-PORTS = {"ip.bind": "127.0.0.1", "master.port": 19333, "volume.port": 18080, "filer.port": 18888}
-HTTP_PORT, HTTPS_PORT = 18333, 18334
+HTTPS_PORT = 17834
+SETTINGS = {
+    "ip": "127.0.0.1",
+    "ip.bind": "127.0.0.1",
+    "master.telemetry": "false",
+    "master.port": 17333,
+    "volume.port": 17080,
+    "filer.port": 17888,
+    "s3": "true",
+    "s3.port": 17833,
+    "s3.port.https": HTTPS_PORT,
+    "s3.port.iceberg": 0,
+    "s3.port.lance": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -66,20 +78,19 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
     config.write_text(json.dumps({"identities": [identity]}))
     data = folder / "data"
     data.mkdir()
-    options = [f"-{name}={value}" for name, value in PORTS.items()]
-    tls = [f"-s3.port.https={HTTPS_PORT}", f"-s3.cert.file={folder / 's3.crt'}", f"-s3.key.file={folder / 's3.key'}"]
-    command = [str(WEED), "server", f"-dir={data}", "-ip=127.0.0.1", *options, "-s3", f"-s3.port={HTTP_PORT}", f"-s3.config={config}", *tls]
+    files = {"dir": data, "s3.config": config, "s3.cert.file": folder / "s3.crt", "s3.key.file": folder / "s3.key"}
+    command = [str(WEED), "server", *(f"-{name}={value}" for name, value in {**SETTINGS, **files}.items())]
     with (folder / "weed.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
-        wait(store, folder / "weed.log")
+        wait(store, process, folder / "weed.log")
         yield store
     finally:
         process.kill()  # its graceful end waits for peers that there are none of
         process.wait()
 
 
-def wait(store: ObjectStore, log: Path) -> None:
+def wait(store: ObjectStore, process: subprocess.Popen[bytes], log: Path) -> None:
     """Until buckets can be listed and one can be written to."""
     deadline = time.monotonic() + 60
     while True:
@@ -88,6 +99,7 @@ def wait(store: ObjectStore, log: Path) -> None:
             client.create_bucket(Bucket="ready")
             client.put_object(Bucket="ready", Key="ready", Body=b"ready")
         except (BotoCoreError, ClientError):
+            assert process.poll() is None, log.read_text()[:3000]
             assert time.monotonic() < deadline, log.read_text()[-3000:]
             time.sleep(0.5)
         else:

@@ -36,11 +36,11 @@ def dataset(source: str, **more: Any) -> dict[str, Any]:
         pytest.param(dataset("file:///no/such/folder"), ["file:///no/such/folder", "missing"], id="source missing"),
         pytest.param(dataset("hdfs://namenode/data"), ["hdfs", "not supported", "s3://"], id="unsupported scheme"),
         pytest.param(dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}), ["s3://bucket/set", "unreachable"], id="s3 unreachable"),
-        pytest.param(dataset("file:///etc", chache={}), ["chache", "did you mean cache?"], id="unknown dataset key"),
+        pytest.param(dataset("file:///usr/share/common-licenses", chache={}), ["chache", "did you mean cache?"], id="unknown dataset key"),
         pytest.param({"alluxio_dataset": []}, ["alluxio_dataset", "did you mean alluxio_datasets?"], id="unknown variable"),
         pytest.param({"alluxio_workload_memory": "10 parsecs"}, ["alluxio_workload_memory", "10 parsecs"], id="wrong unit"),
         pytest.param({"alluxio_workload_memory": "100Ti"}, ["alluxio_workload_memory"], id="too little memory"),
-        pytest.param(dataset("file:///etc", bytes="100Pi", files=10, cache={"pin": True}), ["100Pi"], id="too little space"),
+        pytest.param(dataset("file:///usr/share/common-licenses", bytes="3Ti", files=1000, cache={"pin": True}), ["3Ti", "pin"], id="too little space"),
     ],
 )
 def test_refused(variables: dict[str, Any], words: list[str]) -> None:
@@ -58,7 +58,7 @@ def test_files_at_the_mount_point() -> None:
     point.mkdir(parents=True)
     try:
         (point / "mine").touch()
-        said = refused(**dataset("file:///etc"))
+        said = refused(**dataset("file:///usr/share/common-licenses"))
         assert str(point) in said
         assert "files" in said
         assert (point / "mine").exists()
@@ -71,7 +71,7 @@ def test_foreign_mount() -> None:
     point.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "foreign", str(point)], check=True)
     try:
-        assert "did not mount" in refused(**dataset("file:///etc"))
+        assert "did not mount" in refused(**dataset("file:///usr/share/common-licenses"))
         assert point.is_mount()
     finally:
         subprocess.run(["umount", str(point)], check=True)
@@ -86,7 +86,7 @@ def listening(port: int) -> Iterator[None]:
 
 def test_foreign_listener() -> None:
     with listening(19998 + 5000):
-        said = refused(alluxio_port_offset=5000, **dataset("file:///etc"))
+        said = refused(alluxio_port_offset=5000, **dataset("file:///usr/share/common-licenses"))
     assert "24998" in said
     assert "alluxio_port_offset" in said
 
