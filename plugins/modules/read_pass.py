@@ -44,7 +44,8 @@ options:
     description:
       - What to do, in order; an action plugin of the same name calls the module once per pass and shows each result.
       - Keys are C(name), C(path) (C(mount) or C(disk)), C(state), C(root), C(kind), C(first), C(last), C(before)
-        (C(drop), C(forget) or empty), C(verify), C(records), C(agree) and C(keep).
+        (C(drop), C(forget) or empty), C(verify), C(records), C(agree), C(keep)
+        and C(metrics), where they are others than O(metrics).
       - C(agree) repeats a pass until two in a row differ by less than that share, eight times at most.
     type: list
     elements: dict
@@ -95,7 +96,10 @@ def main() -> None:
     params = module.params
     try:
         header, entries = reader.load(params["manifest"])
-        results = [_one(one, header, entries, params) for one in params["passes"]]
+        results = [
+            _one(one, header, entries, {**params, "metrics": one.get("metrics", params["metrics"])})
+            for one in params["passes"]
+        ]
     except (OSError, ValueError, RuntimeError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
     module.exit_json(changed=False, results=results)

@@ -42,8 +42,8 @@ class Finding(BaseModel):
 
 
 def disk_ratio(results: Sequence[Result]) -> Spread | None:
-    """Small files/s of the client cache over those of the local disk, paired round by round, so that drift cancels."""
-    mount = [r for r in results if (r.path, r.state, r.kind) == ("mount", "client-cache", "small")]
+    """Small files/s of the mount, page cache empty, over the local disk's, paired round by round: drift cancels."""
+    mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in ("client-cache", "worker")]
     disk = [r for r in results if (r.path, r.state, r.kind) == ("disk", "disk", "small")]
     pairs = [(m, d) for m, d in zip(mount, disk, strict=False) if doubt(m) is None and doubt(d) is None]
     return spread([m.files_per_s / d.files_per_s for m, d in pairs]) if pairs else None

@@ -65,32 +65,34 @@ def fill_passes(
 
 
 def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> list[Pass]:
-    """The check: interleaved rounds over mount and local disk, after a JVM warm-up.
+    """The check: interleaved rounds over mount, mounts to compare with and local disk, after a JVM warm-up of each.
 
     The disk is the source itself where that is a folder, else a copy of the small files that are read.
     """
-    mount, source = dataset["mount_point"], folder(dataset["source"])
-    resident = "client-cache" if dataset["client_cache_bytes"] else "worker"
-    dropped = before(settings.disruptive)
     passes: list[Pass] = []
     for kind in KINDS:
         end = files_to_read(header, kind, dataset, settings)
-        if not end:
-            continue
-        disk = source or (dataset["disk_copy"] if kind == "small" else None)
-        if kind == "small":
-            warm_up = _pass("JVM warm-up, small files", ("mount", "warm-up", mount), (kind, 0, end), dropped)
-            passes.append(warm_up | {"agree": AGREE, "verify": False, "round": 0})
-        for number in range(1, settings.passes + 1):
-            for path, root, state in (("mount", mount, resident), ("disk", disk, "disk")):
-                if root is None:
-                    continue
+        for path, root, state, more in _targets(dataset, kind) if end else ():
+            dropped = before(settings.disruptive)
+            if path != "disk" and kind == "small":
+                warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
+                passes.append(warm_up | more | {"agree": AGREE, "verify": False, "round": 0})
+            for number in range(1, settings.passes + 1):
                 for held, first in ((state, dropped), ("page-cache", None)):
                     name = f"{number}: {path}, {held}, {kind} files"
-                    one = _pass(name, (path, held, root), (kind, 0, end), first)
+                    one = _pass(name, (path, held, root), (kind, 0, end), first) | more
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
-                    passes.append(one | {"round": number, "verify": path == "mount" and first is not None})
+                    passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
     return sorted(passes, key=lambda one: one["round"])
+
+
+def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str, str, Pass]]:
+    """Path, folder, state with an empty page cache, and what else a pass there needs."""
+    yield "mount", dataset["mount_point"], "client-cache" if dataset["client_cache_bytes"] else "worker", {}
+    for other in dataset.get("compare", []):
+        yield other["name"], other["mount_point"], "worker", {"metrics": other["metrics"]}
+    if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):
+        yield "disk", disk, "disk", {}
 
 
 def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: Settings) -> int:

@@ -45,7 +45,16 @@ def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
             if result.state in ORDER:
                 groups[result.path, result.state, result.kind, first_read].append(result)
     made = [_row(several, key[3]) for key, several in groups.items()]
-    return sorted(made, key=lambda row: (row.kind != "small", row.path != "mount", ORDER.index(row.state)))
+    return sorted(
+        made,
+        key=lambda row: (
+            row.kind != "small",
+            row.path == "disk",
+            row.path != "mount",
+            row.path,
+            ORDER.index(row.state),
+        ),
+    )
 
 
 def _row(several: list[Result], first_read: bool) -> Row:
@@ -73,7 +82,7 @@ def _row(several: list[Result], first_read: bool) -> Row:
         digested=sum(result.verified.digested for result in good if result.verified),
         measured=good[-1].at,
         origins={
-            level: fmean(shares[level] for shares in map(origins, good)) if one.path == "mount" else 0.0
+            level: fmean(shares[level] for shares in map(origins, good)) if one.path != "disk" else 0.0
             for level in LEVELS
         },
         latency_ms=_added(good),

@@ -109,7 +109,9 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         digested=sum(r.verified.digested for r in passes if r.verified),
         rows=table,
         disk_ratio=ratio,
-        jvm_warm_up_mb_per_s=[s for r in measured.results if r.state == "warm-up" for s in r.repeats_mb_per_s],
+        jvm_warm_up_mb_per_s=[
+            speed for r in measured.results if (r.path, r.state) == ("mount", "warm-up") for speed in r.repeats_mb_per_s
+        ],
         load=measured.load,
         foreign_cpu=foreign,
         wrong=max(wrong, len(found)),

@@ -11,7 +11,7 @@ from math import ceil, floor, log10
 from alluxio_fuse.check.evidence import LEVELS
 from alluxio_fuse.check.rows import Row
 
-WIDTH, LABEL, VALUE = 880, 160, 170  # pixels: whole plot, names on the left, numbers on the right
+WIDTH, LABEL, VALUE = 880, 190, 170  # pixels: whole plot, names on the left, numbers on the right
 LINE, TOP, BOTTOM = 30, 8, 28  # pixels: a row, above the rows, the axis below them
 HEIGHT = 260  # of a plot without rows
 LEAST_FILES = 20  # fewer have no distribution worth a line
@@ -53,14 +53,14 @@ def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) 
 
 def origins(title: str, rows: Sequence[Row]) -> str:
     """Share of the bytes that each level has served, a bar per state of the mount."""
-    shown = [row for row in rows if row.path == "mount" and row.established]
+    shown = [row for row in rows if row.path != "disk" and row.established]
     if not shown:
         return ""
     width = WIDTH - LABEL - 20
     parts = []
     for index, row in enumerate(shown):
         y = TOP + LINE * index
-        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.kind}, {row.state}", "end"))
+        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.kind}, {row.path}, {row.state}", "end"))
         begins = accumulate((row.origins[level] for level in LEVELS), initial=0.0)
         for level, begin in zip(LEVELS, begins, strict=False):
             share = row.origins[level]

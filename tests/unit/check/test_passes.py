@@ -92,6 +92,15 @@ def test_a_source_elsewhere_is_compared_with_a_copy_of_small_files() -> None:
     assert {one["last"] for one in rounds if one["kind"] == "small"} == {passes.COPY_BYTES // 100_000}
 
 
+def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
+    other = {"name": "defaults", "mount_point": "/mnt/defaults", "metrics": {"fuse": ["127.0.0.1:50000"]}}
+    rounds = passes.rounds(HEADER, DATASET | {"compare": [other]}, SETTINGS)
+    assert [one["path"] for one in rounds if one["round"] == 0] == ["mount", "defaults"]
+    second = [(one["path"], one["state"]) for one in rounds if (one["round"], one["kind"]) == (2, "small")]
+    assert second[2:4] == [("defaults", "worker"), ("defaults", "page-cache")]
+    assert {one["metrics"]["fuse"][0] for one in rounds if one["path"] == "defaults"} == {"127.0.0.1:50000"}
+
+
 def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
     rounds = passes.rounds(HEADER, DATASET | {"client_cache_bytes": 0}, SETTINGS)
     assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache", "disk"}
