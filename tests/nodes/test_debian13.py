@@ -12,7 +12,6 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-debian13"
 TRUST = "/etc/ssl/certs/ca-certificates.crt"  # what this machine trusts, a private registry's CA included
-LIMITS = ("--ulimit", "nofile=4096:4096", "--ulimit", "nproc=4096:4096")
 ROLE = """
 - hosts: localhost
   connection: local
@@ -42,12 +41,7 @@ def checkout() -> Iterator[None]:
     """A node with a copy of the checkout, set up as a user does it."""
     subprocess.run(["tests/lab/node/build", "trixie"], cwd=CHECKOUT, check=True)
     podman("rm", "--force", "--time", "1", NODE)
-    image = "localhost/alluxio-fuse-node:trixie"
-    started = podman(
-        *("run", "--detach", "--name", NODE, "--runtime", "runc", "--privileged", "--systemd=always"),
-        *("--cgroupns=private", *LIMITS, image, "/sbin/init"),
-    )
-    assert started.returncode == 0, started.stderr.decode()
+    subprocess.run(["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:trixie"], cwd=CHECKOUT, check=True)
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True).stdout
     archive = subprocess.run(
         ["tar", "--create", "--null", "--files-from=-"], cwd=CHECKOUT, input=listing, capture_output=True, check=True
