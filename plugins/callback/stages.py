@@ -12,14 +12,14 @@ name: stages
 type: aggregate
 short_description: time of each stage of the job
 description:
-  - A stage is what the plays of one file in C(playbooks/) do; a play's name starts with its stage and a colon.
+  - A stage is what the plays of one file in C(playbooks/) do; their names start with the stage and a colon.
   - After the last stage a table lists what each one took, so that a slow run shows where.
 requirements: [enable it in C(callbacks_enabled)]
 """
 
 
 class CallbackModule(CallbackBase):
-    """Times plays, grouped by the name that a play carries before its colon (``Nodes: caches`` belongs to ``Nodes``)."""
+    """Times plays by the name before their colon (``Nodes: caches`` belongs to ``Nodes``)."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"

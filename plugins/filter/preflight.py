@@ -11,7 +11,7 @@ from alluxio_fuse import preflight
 DOCUMENTATION = """
 name: findings
 short_description: everything that speaks against a fleet
-description: Each function of the module C(alluxio_fuse.preflight) named below is a filter of the same name, documented there.
+description: Functions of the module C(alluxio_fuse.preflight) are filters of the same name, documented there.
 """
 
 

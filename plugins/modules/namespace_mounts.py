@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from typing import Any, Dict, List
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -13,16 +13,19 @@ DOCUMENTATION = r"""
 module: namespace_mounts
 short_description: nested mounts of an Alluxio namespace
 description:
-  - Mounts each dataset at its path, read-only unless it is writable, and unmounts what is not named. The root is left alone.
-  - A mount whose source or mode differs is unmounted and mounted again; data in the under store is never touched by that.
+  - Mounts each dataset at its path, read-only unless it is writable, and unmounts what is not named.
+  - The root is left alone.
+  - A mount whose source or mode differs is unmounted and mounted again, which leaves the under store as it is.
 options:
   cli:
-    description: Command that runs the Alluxio CLI, to which arguments are appended, for example C([podman, exec, NAME, alluxio]).
+    description: Command that runs the Alluxio CLI, to which arguments are appended.
     type: list
     elements: str
     required: true
   datasets:
-    description: Mounts wanted, each with C(alluxio_path), C(source), C(writable) and C(options) (a dictionary of Alluxio properties, no secrets).
+    description:
+      - Mounts wanted, each with C(alluxio_path), C(source), C(writable) and C(options), a dictionary of Alluxio
+        properties without secrets.
     type: list
     elements: dict
     required: true
@@ -47,7 +50,7 @@ unmounted: {description: paths that were unmounted, type: list, returned: always
 _LINE = re.compile(r"^(?P<source>\S+)\s+on\s+(?P<path>/\S*)\s+\((?P<details>.*)\)\s*$")
 
 
-def parse_mount_table(text: str) -> Dict[str, Dict[str, Any]]:
+def parse_mount_table(text: str) -> dict[str, dict[str, Any]]:
     """What `alluxio fs mount` prints, as `{path: {source, writable}}`."""
     table = {}
     for line in text.splitlines():
@@ -58,7 +61,9 @@ def parse_mount_table(text: str) -> Dict[str, Dict[str, Any]]:
     return table
 
 
-def differences(table: Dict[str, Dict[str, Any]], datasets: List[Dict[str, Any]]) -> "tuple[List[str], List[Dict[str, Any]]]":
+def differences(
+    table: dict[str, dict[str, Any]], datasets: list[dict[str, Any]]
+) -> tuple[list[str], list[dict[str, Any]]]:
     """Paths to unmount and datasets to mount, so that the table becomes what the plan says."""
     wanted = {d["alluxio_path"]: d for d in datasets}
 
@@ -76,9 +81,11 @@ def _location(source: str) -> str:
     return source.removeprefix("file://").rstrip("/")
 
 
-def mount_arguments(dataset: Dict[str, Any]) -> List[str]:
+def mount_arguments(dataset: dict[str, Any]) -> list[str]:
     """Arguments of `alluxio` that mount one dataset."""
-    options = [part for key, value in sorted((dataset.get("options") or {}).items()) for part in ("--option", f"{key}={value}")]
+    options = [
+        part for key, value in sorted((dataset.get("options") or {}).items()) for part in ("--option", f"{key}={value}")
+    ]
     readonly = [] if dataset["writable"] else ["--readonly"]
     return ["fs", "mount", *readonly, *options, dataset["alluxio_path"], _location(dataset["source"])]
 
@@ -107,9 +114,7 @@ def main() -> None:
             alluxio("fs", "unmount", path)
         for dataset in missing:
             alluxio(*mount_arguments(dataset))
-    module.exit_json(
-        changed=bool(surplus or missing), mounted=[d["alluxio_path"] for d in missing], unmounted=surplus
-    )
+    module.exit_json(changed=bool(surplus or missing), mounted=[d["alluxio_path"] for d in missing], unmounted=surplus)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import s3
@@ -16,7 +16,10 @@ description:
   - Needs boto3, thus the Python that the set-up made.
 options:
   source: {description: C(s3://bucket/prefix)., type: str, required: true}
-  s3: {description: "How the store is reached: C(endpoint), C(region), C(path_style), C(ca_file).", type: dict, default: {}}
+  s3:
+    description: "How the store is reached: C(endpoint), C(region), C(path_style), C(ca_file)."
+    type: dict
+    default: {}
   access_key: {description: Access key; the bucket is read anonymously without., type: str, default: ""}
   secret_key: {description: Secret key., type: str, default: ""}
   limit: {description: Objects after which counting ends without a result., type: int, default: 2000000}
@@ -49,7 +52,7 @@ _STATES = {
 }
 
 
-def ask(params: Dict[str, Any]) -> Dict[str, Any]:
+def ask(params: dict[str, Any]) -> dict[str, Any]:
     """The state of the prefix; whatever the client raises is one of the states."""
     store = s3.client(params["s3"], params["access_key"], params["secret_key"])
     bucket, prefix = s3.split(params["source"])

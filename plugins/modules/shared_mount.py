@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-from typing import List
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import mounts
@@ -14,7 +13,8 @@ module: shared_mount
 short_description: make a folder a shared mount
 description:
   - Bind-mounts a folder on itself and makes it shared, which a host needs where C(/) is not a shared mount.
-  - Undone with O(state=absent), which also takes away what a dead FUSE daemon left mounted below, and fails while a live mount is there.
+  - Undone with O(state=absent), which also takes away what a dead FUSE daemon left mounted below, and fails while a
+    live mount is there.
 options:
   path: {description: The folder., type: path, required: true}
   state: {description: Wanted state., type: str, choices: [present, absent], default: present}
@@ -34,14 +34,14 @@ commands: {description: what was run, or in check mode would be, type: list, ret
 """
 
 
-def present(path: str, table: List[mounts.Mount]) -> List[List[str]]:
+def present(path: str, table: list[mounts.Mount]) -> list[list[str]]:
     """Commands that make the folder a shared mount."""
     mount = mounts.mount_at(table, path)
     bind = [] if mount else [["mount", "--bind", path, path]]
     return bind if mount and mount["shared"] else [*bind, ["mount", "--make-rshared", path]]
 
 
-def absent(path: str, table: List[mounts.Mount]) -> List[List[str]]:
+def absent(path: str, table: list[mounts.Mount]) -> list[list[str]]:
     """Commands that undo it; a ValueError names a mount that is still served."""
     below = [mount["point"] for mount in table if mount["point"].startswith(path.rstrip("/") + "/")]
     alive = [point for point in below if mounts.mount_point_state(table, point)["state"] != "stale"]

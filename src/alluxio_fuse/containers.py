@@ -10,7 +10,7 @@ from typing import Any
 
 Amounts = dict[str, dict[str, Any]]
 
-#: Service kind: the image's verb, and the environment variable that carries its JVM options. Order is the starting order.
+#: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
 _SERVICES = {
     "master": (["master-only"], "ALLUXIO_MASTER_JAVA_OPTS"),
@@ -31,9 +31,10 @@ _SERVICE_USER = 1000
 class Container:
     """One container: everything the engine is told, and the site file it is started with.
 
-    `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are joined
-    into the file on the node). `mount_parent` (`{path, uid, gid, mode}`) is the folder above the mount point of a FUSE container, and
-    `client_cache` the folder of its client cache, if it has one. `digest` changes with anything for which a running container must be replaced.
+    `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are
+    joined into the file on the node). Of a FUSE container `mount_parent` (`{path, uid, gid, mode}`) is the folder above
+    its mount point, and `client_cache` the folder of its client cache, if it has one. `digest`, in the dictionary,
+    changes with anything for which a running container must be replaced.
     """
 
     name: str
@@ -80,14 +81,17 @@ def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """Folders of a host that containers write to or readers enter: `{path, uid, gid, mode, contents}`.
 
-    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. The media that
-    caches lie on, and mount points, are made elsewhere.
+    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. The media
+    that caches lie on, and mount points, are made elsewhere.
     """
 
     def folder(path: str, uid: int, mode: str, contents: bool, gid: int | None = None) -> dict[str, Any]:
         return {"path": path, "uid": uid, "gid": uid if gid is None else gid, "mode": mode, "contents": contents}
 
-    found = [folder(f"{state_dir}/conf", 0, "0755", True), folder(f"{state_dir}/namespace", _SERVICE_USER, "0755", True)]
+    found = [
+        folder(f"{state_dir}/conf", 0, "0755", True),
+        folder(f"{state_dir}/namespace", _SERVICE_USER, "0755", True),
+    ]
     if any(service["service"] == "master" for service in services):
         found.append(folder(f"{state_dir}/journal", _SERVICE_USER, "0700", True))
     parents = [service["mount_parent"] for service in services if service["mount_parent"]]
@@ -192,7 +196,7 @@ def _same(*paths: str) -> list[str]:
 
 
 def _source_folders(fleet: dict[str, Any]) -> list[str]:
-    """Sources are read-only for the engine, too: nothing inside a container can change them, whatever Alluxio is told."""
+    """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
     local = [dataset for dataset in fleet["datasets"] if dataset["source"].startswith("file://")]
     volumes = {f"{_folder(d)}:{_folder(d)}" + ("" if d["writable"] else ":ro") for d in local}
     return sorted(volumes)
@@ -209,9 +213,7 @@ def _ready(kind: str, mine: dict[str, Any]) -> dict[str, Any]:
     return {"address": mine["bind_address"], "port": mine["ports"]["rpc"]}
 
 
-def _keys(
-    datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]
-) -> dict[str, str]:
+def _keys(datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     used = [credentials[dataset["name"]] for dataset in datasets if dataset["name"] in credentials]
     return {"s3a.accessKeyId": used[0]["access_key"], "s3a.secretKey": used[0]["secret_key"]} if used else {}
 

@@ -39,7 +39,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def findings(hosts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Everything that speaks against `{host: {groups, variables, facts}}`, of plan and nodes at once; empty when nothing does."""
+    """Everything that speaks against `{host: {groups, variables, facts}}`, of plan and nodes at once."""
     planned, found = None, []
     try:
         planned = plan(hosts).dump()
@@ -69,7 +69,9 @@ def _platform(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     distribution = facts["distribution"]
     running = (distribution["id"], distribution["version"])
     if running not in SUPPORTED:
-        yield Finding(f"{host}: distribution", " ".join(running), "the roles were never run on it", "use Debian 11, 12 or 13")
+        yield Finding(
+            f"{host}: distribution", " ".join(running), "the roles were never run on it", "use Debian 11, 12 or 13"
+        )
     if facts["architecture"] != "x86_64":
         yield Finding(
             f"{host}: architecture",

@@ -18,11 +18,11 @@ from alluxio_fuse.plan import intent
 _HEAD = """\
 # Variables
 
-Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. What is derived from them, and why, is in every plan
-(`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`).
+Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. What is derived from them, and why, is in
+every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`).
 
-`alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a vault. It never
-enters the plan, a log or a report.
+`alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a
+vault. It never enters the plan, a log or a report.
 """
 
 
@@ -38,7 +38,10 @@ def variables() -> str:
 
 def _section(title: str, model: type[BaseModel]) -> list[str]:
     about = [] if title.startswith("For") else [f"{(model.__doc__ or '').strip()}\n"]
-    rows = [f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {field.description or ''} |" for name, field in model.model_fields.items()]
+    rows = [
+        f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {field.description or ''} |"
+        for name, field in model.model_fields.items()
+    ]
     return [f"## {title}\n", *about, "| name | shape | default | meaning |", "|---|---|---|---|", *rows, ""]
 
 
@@ -63,20 +66,21 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _type(annotation: Any) -> str:
     arguments = typing.get_args(annotation)
+    known = {
+        typing.Literal: lambda: " \\| ".join(f"`{argument}`" for argument in arguments),
+        typing.Annotated: lambda: _type(arguments[0]),
+        typing.Union: lambda: " or ".join(_type(one) for one in arguments if one is not type(None)),
+        types.UnionType: lambda: " or ".join(_type(one) for one in arguments if one is not type(None)),
+        list: lambda: f"list of {_type(arguments[0])}",
+        dict: lambda: "mapping",
+    }
     origin = typing.get_origin(annotation)
-    if origin is typing.Literal:
-        return " \\| ".join(f"`{argument}`" for argument in arguments)
-    if origin is typing.Annotated:
-        return _type(arguments[0])
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_type(argument) for argument in arguments if argument is not type(None))
-    if origin is list:
-        return f"list of {_type(arguments[0])}"
-    if origin is dict:
-        return "mapping"
+    if origin in known:
+        return known[origin]()
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    return {"str": "text", "int": "number", "float": "number", "bool": "true or false"}.get(getattr(annotation, "__name__", ""), "value")
+    names = {"str": "text", "int": "number", "float": "number", "bool": "true or false"}
+    return names.get(getattr(annotation, "__name__", ""), "value")
 
 
 def _default(field: FieldInfo) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def targets(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
-    """The datasets mounted on `host`: source, mount point, client cache, expected residency, and where counters are read."""
+    """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read."""
     services = plan["nodes"][host]
     datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
     return [
@@ -80,7 +80,9 @@ def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[
             values[f"{service}: tier"] = f"{tier['quota'] / gib:.2f} GiB on {tier['medium']}"
         if service.startswith("fuse/"):
             cache = keys["client_cache"]["amount"]
-            values[f"{service}: client cache"] = f"{cache['size'] / gib:.2f} GiB on {cache['medium']}" if cache["enabled"] else "none"
+            values[f"{service}: client cache"] = (
+                f"{cache['size'] / gib:.2f} GiB on {cache['medium']}" if cache["enabled"] else "none"
+            )
             values[f"{service}: libfuse"] = keys["libfuse_version"]["amount"]
             values[f"{service}: mount options"] = ",".join(keys["mount_options"]["amount"])
     return {"machine": machine, "plan": values, "again": "ansible-playbook playbooks/check.yml"}

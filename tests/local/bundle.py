@@ -15,7 +15,9 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parents[2]
 ANSIBLE_PLAYBOOK = Path(sys.executable).with_name("ansible-playbook")
 
-_RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE)
+_RECAP = re.compile(
+    r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE
+)
 _STAGE = re.compile(r"^(?P<stage>[A-Z]\w+|together)\s+(?P<seconds>\d+\.\d) s$", re.MULTILINE)
 
 
@@ -49,7 +51,7 @@ class Run:
 
 
 def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any) -> Run:
-    """Run a playbook on the default inventory from the checkout; extra variables go by a file, as secrets among them must."""
+    """Run a playbook on the default inventory; extra variables go by a file, as secrets among them must."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
         json.dump(variables, extra)
         extra.flush()

@@ -59,10 +59,39 @@ def certificates(folder: Path) -> None:
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.crt")
+    openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=test CA",
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.crt",
+    )
     openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout", "s3.key", "-out", "s3.csr")
     (folder / "san").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-    openssl("x509", "-req", "-in", "s3.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-days", "2", "-extfile", "san", "-out", "s3.crt")
+    openssl(
+        "x509",
+        "-req",
+        "-in",
+        "s3.csr",
+        "-CA",
+        "ca.crt",
+        "-CAkey",
+        "ca.key",
+        "-days",
+        "2",
+        "-extfile",
+        "san",
+        "-out",
+        "s3.crt",
+    )
 
 
 @contextmanager
@@ -70,7 +99,10 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
     """A running store that ends with the context."""
     certificates(folder)
     store = ObjectStore(
-        f"https://127.0.0.1:{HTTPS_PORT}", folder / "ca.crt", "canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16)
+        f"https://127.0.0.1:{HTTPS_PORT}",
+        folder / "ca.crt",
+        "canary-" + secrets.token_hex(8),
+        "canary-" + secrets.token_hex(16),
     )
     keys = [{"accessKey": store.access_key, "secretKey": store.secret_key}]
     identity = {"name": "test", "credentials": keys, "actions": ["Admin", "Read", "Write", "List", "Tagging"]}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from bundle import Run, playbook
 
 NAME = "refused"
@@ -35,12 +34,28 @@ def dataset(source: str, **more: Any) -> dict[str, Any]:
     [
         pytest.param(dataset("file:///no/such/folder"), ["file:///no/such/folder", "missing"], id="source missing"),
         pytest.param(dataset("hdfs://namenode/data"), ["hdfs", "not supported", "s3://"], id="unsupported scheme"),
-        pytest.param(dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}), ["s3://bucket/set", "unreachable"], id="s3 unreachable"),
-        pytest.param(dataset("file:///usr/share/common-licenses", chache={}), ["chache", "did you mean cache?"], id="unknown dataset key"),
-        pytest.param({"alluxio_dataset": []}, ["alluxio_dataset", "did you mean alluxio_datasets?"], id="unknown variable"),
-        pytest.param({"alluxio_workload_memory": "10 parsecs"}, ["alluxio_workload_memory", "10 parsecs"], id="wrong unit"),
+        pytest.param(
+            dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}),
+            ["s3://bucket/set", "unreachable"],
+            id="s3 unreachable",
+        ),
+        pytest.param(
+            dataset("file:///usr/share/common-licenses", chache={}),
+            ["chache", "did you mean cache?"],
+            id="unknown dataset key",
+        ),
+        pytest.param(
+            {"alluxio_dataset": []}, ["alluxio_dataset", "did you mean alluxio_datasets?"], id="unknown variable"
+        ),
+        pytest.param(
+            {"alluxio_workload_memory": "10 parsecs"}, ["alluxio_workload_memory", "10 parsecs"], id="wrong unit"
+        ),
         pytest.param({"alluxio_workload_memory": "100Ti"}, ["alluxio_workload_memory"], id="too little memory"),
-        pytest.param(dataset("file:///usr/share/common-licenses", bytes="3Ti", files=1000, cache={"pin": True}), ["3Ti", "pin"], id="too little space"),
+        pytest.param(
+            dataset("file:///usr/share/common-licenses", bytes="3Ti", files=1000, cache={"pin": True}),
+            ["3Ti", "pin"],
+            id="too little space",
+        ),
     ],
 )
 def test_refused(variables: dict[str, Any], words: list[str]) -> None:
@@ -92,6 +107,10 @@ def test_foreign_listener() -> None:
 
 
 def test_all_findings_at_once() -> None:
-    said = refused(alluxio_dataset=[], alluxio_workload_memory="10 parsecs", alluxio_datasets=[{"name": "data", "source": "hdfs://x/y"}])
+    said = refused(
+        alluxio_dataset=[],
+        alluxio_workload_memory="10 parsecs",
+        alluxio_datasets=[{"name": "data", "source": "hdfs://x/y"}],
+    )
     for word in ("alluxio_dataset", "10 parsecs", "hdfs"):
         assert word in said

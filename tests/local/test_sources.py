@@ -1,4 +1,4 @@
-"""The main job on an own directory and on an S3 bucket behind a private CA, side by side in one deployment of its own name."""
+"""The main job on an own directory and on an S3 bucket behind a private CA, side by side in one deployment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from bundle import CHECKOUT, Run, latest, playbook, succeed
 from object_store import ObjectStore, object_store
 
@@ -95,11 +94,17 @@ def test_a_wrong_key_is_refused(deployed: Run, variables: dict[str, Any]) -> Non
 def test_the_key_is_nowhere(deployed: Run, store: ObjectStore) -> None:
     """But in site files that only their service can read."""
     canaries = (store.access_key, store.secret_key)
-    names = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True, check=True).stdout.split()
+    names = subprocess.run(
+        ["podman", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True, check=True
+    ).stdout.split()
     ours = [name for name in names if name.startswith(f"{NAME}-")]
     assert len(ours) == 6
     told = [deployed.output]
-    for command in (["ps", "-eww", "-o", "args"], *(["podman", "inspect", name] for name in ours), *(["podman", "logs", name] for name in ours)):
+    for command in (
+        ["ps", "-eww", "-o", "args"],
+        *(["podman", "inspect", name] for name in ours),
+        *(["podman", "logs", name] for name in ours),
+    ):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         told += [done.stdout, done.stderr]
     told += [path.read_text() for path in (CHECKOUT / "runs").rglob("*") if path.is_file()]
@@ -123,7 +128,11 @@ def test_the_bucket_cannot_be_changed(deployed: Run, store: ObjectStore) -> None
     for user in ("root", "alluxio", "nobody"):
         options = ["-e", f"ALLUXIO_USER_JAVA_OPTS=-Dalluxio.security.login.username={user}"]
         cli = ["podman", "exec", *options, f"{NAME}-master", "/opt/alluxio/bin/alluxio", "fs"]
-        for arguments in (["rm", "-R", "/bucket"], ["mount", "/again", "s3://training/set"], ["copyFromLocal", "/etc/hostname", "/bucket/x"]):
+        for arguments in (
+            ["rm", "-R", "/bucket"],
+            ["mount", "/again", "s3://training/set"],
+            ["copyFromLocal", "/etc/hostname", "/bucket/x"],
+        ):
             subprocess.run([*cli, *arguments], capture_output=True, check=False)
     assert state() == was
 
