@@ -9,9 +9,6 @@ import pytest
 from apiserver import api_server
 from helm import ROOT, Helm
 
-# Fleets to plan are those of the planner's own tests.
-sys.path.append(str(ROOT / "tests" / "unit" / "plan"))
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden renders anew; review the diff")

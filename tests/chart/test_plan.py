@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import fleets
 import pytest
 from helm import Helm, containers
 from test_render import apply
 
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import fleet
 
 VARIABLES = {
     "alluxio_platform": "kubernetes",
@@ -22,7 +22,7 @@ VARIABLES = {
 
 @pytest.fixture(scope="module")
 def planned() -> dict[str, Any]:
-    return plan(fleets.fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+    return plan(fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
 
 
 def test_api_server_takes_a_planned_release(helm: Helm, cluster: list[str], planned: dict[str, Any]) -> None:

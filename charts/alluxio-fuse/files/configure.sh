@@ -4,6 +4,9 @@ umask 027
 cp -r --no-preserve=mode,ownership "${ALLUXIO_HOME:-/opt/alluxio}/conf/." /conf/
 cp /config/alluxio-site.properties /conf/alluxio-site.properties
 
+# At INFO, the master logs the options of a mount, keys included.
+echo 'log4j.logger.alluxio.master.file.meta.MountTable=WARN' >>/conf/log4j.properties
+
 if grep -q ' /journal ' /proc/self/mountinfo; then
   # The root of Alluxio's namespace: an empty folder, below which datasets are mounted.
   mkdir -p /journal/namespace

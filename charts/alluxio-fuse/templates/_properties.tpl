@@ -44,7 +44,6 @@ alluxio.master.rpc.addresses: {{ join ":19998," $masters }}:19998
 alluxio.job.master.rpc.addresses: {{ join ":20001," $masters }}:20001
 {{- end }}
 alluxio.web.ui.enabled: "false"
-alluxio.user.short.circuit.enabled: {{ .root.Values.shortCircuit.enabled | quote }}
 {{- end }}
 
 {{- define "alluxio.derived.master" -}}
@@ -91,6 +90,7 @@ alluxio.fuse.jnifuse.libfuse.version: {{ $fuse.libfuse | quote }}
 alluxio.fuse.web.enabled: "true"
 alluxio.security.login.username: alluxio
 alluxio.user.client.cache.enabled: {{ $fuse.clientCache.enabled | quote }}
+alluxio.user.short.circuit.enabled: {{ .root.Values.shortCircuit.enabled | quote }}
 {{- if $fuse.clientCache.enabled }}
 alluxio.user.client.cache.dirs: /client-cache/{{ .dataset.name }}
 alluxio.user.client.cache.page.size: {{ include "alluxio.mebibytes" (dict "quantity" $fuse.clientCache.pageSize "suffix" "MB") }}
