@@ -40,7 +40,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def findings(hosts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Everything that speaks against `{host: {groups, variables, facts}}`, of plan and nodes at once."""
-    planned, found = None, []
+    planned: dict[str, Any] | None = None
+    found: list[Finding] = []
     try:
         planned = plan(hosts).dump()
     except Refused as refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _type(annotation: Any) -> str:
     arguments = typing.get_args(annotation)
-    known = {
+    known: dict[Any, Callable[[], str]] = {
         typing.Literal: lambda: " \\| ".join(f"`{argument}`" for argument in arguments),
         typing.Annotated: lambda: _type(arguments[0]),
         typing.Union: lambda: " or ".join(_type(one) for one in arguments if one is not type(None)),
