@@ -114,7 +114,7 @@ def allocate(
 ) -> Layout:
     """Lay out one node.
 
-    `need`: bytes of one worker; `alone`: there is no other one; `caps`: the part of each set that a FUSE heap can index.
+    `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index.
     """
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
     layout = Layout(worker_need=need if hosts_worker else 0)

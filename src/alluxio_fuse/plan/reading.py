@@ -13,7 +13,6 @@ from alluxio_fuse.plan.intent import (
     FLEET_VARIABLES,
     KNOWN_VARIABLES,
     NODE_VARIABLES,
-    SECRET,
     Dataset,
     FleetIntent,
     NodeIntent,
@@ -108,7 +107,7 @@ def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetInt
     """The fleet-wide variables, which must agree on every host, validated once."""
     names = list(hosts)
     reference = _fleet_part(hosts[names[0]])
-    for variable in {name for host in hosts.values() for name in host["variables"]} - KNOWN_VARIABLES - {SECRET}:
+    for variable in {name for host in hosts.values() for name in host["variables"]} - KNOWN_VARIABLES:
         if variable.startswith("alluxio_"):
             said = next(host["variables"][variable] for host in hosts.values() if variable in host["variables"])
             problems.refuse(

@@ -142,6 +142,20 @@ def test_a_pin_that_does_not_fit(findings: Any) -> None:
     assert [each.invariant for each in found] == ["pin_fits"]
 
 
+def test_a_pinned_set_is_laid_out_first() -> None:
+    sets = [{"name": name, "source": f"s3://b/{name}", "files": 1000, "bytes": "90Gi"} for name in ("first", "second")]
+    tiers = [{"medium": "memory", "budget": "120Gi"}, TIERS[1]]
+    for pinned, other in ((0, 1), (1, 0)):
+        chosen = [each | {"cache": {"pin": number == pinned}} for number, each in enumerate(sets)]
+        services = plan(v100(alluxio_datasets=chosen, alluxio_cache_tiers=tiers, alluxio_workload_memory=0)).nodes[
+            "node-1"
+        ]
+        media = [
+            services[f"fuse/{sets[number]['name']}"]["client_cache"].amount["medium"] for number in (pinned, other)
+        ]
+        assert media == ["memory", "ssd"]
+
+
 TEAMS = [
     {"name": "vision", "source": "s3://b/vision", "files": 1000, "bytes": "100Gi", "cache": {"share": 0.5}},
     {"name": "speech", "source": "s3://b/speech", "files": 1000, "bytes": "100Gi", "cache": {"share": 0.5}},

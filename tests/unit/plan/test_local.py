@@ -118,10 +118,12 @@ def test_a_second_deployment_has_other_ports_and_paths() -> None:
 
 def test_full_caches_do_not_change_the_plan() -> None:
     before, after = with_memory(4), with_memory(4)
-    used = 3 * GIB
-    after["localhost"]["facts"]["filesystems"] = [filesystem("/", 200, 200 * 0.9 - 3, owned=used)]
+    before["localhost"]["facts"]["filesystems"] = [filesystem("/", 4, 3)]
+    after["localhost"]["facts"]["filesystems"] = [filesystem("/", 4, 1, owned=2 * GIB)]
     after["localhost"]["facts"]["memory"]["available"] = GIB
     assert plan(before).dump() == plan(after).dump()
+    after["localhost"]["facts"]["filesystems"] = [filesystem("/", 4, 1)]
+    assert plan(before).dump() != plan(after).dump()
 
 
 def test_credentials_never_enter_a_plan() -> None:
