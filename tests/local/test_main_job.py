@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-imagenet-sampl
 
 def snapshot(path: Path) -> None:
     with path.open("w") as stream:
-        subprocess.run(["python3", str(CHECKOUT / "tests/snapshot.py"), "take"], stdout=stream, check=True)
+        subprocess.run([sys.executable, str(CHECKOUT / "tests/snapshot.py"), "take"], stdout=stream, check=True)
 
 
 def podman(*arguments: str) -> str:
@@ -144,7 +145,7 @@ def test_a_killed_fuse_comes_back(first: Run) -> None:
 def test_teardown_leaves_the_machine_as_it_was(first: Run, before: Path, tmp_path: Path) -> None:
     succeed(playbook("playbooks/teardown.yml"))
     snapshot(tmp_path / "after.json")
-    compare = ["python3", str(CHECKOUT / "tests/snapshot.py"), "compare", str(before), str(tmp_path / "after.json")]
+    compare = [sys.executable, str(CHECKOUT / "tests/snapshot.py"), "compare", str(before), str(tmp_path / "after.json")]
     compared = subprocess.run(compare, capture_output=True, text=True, check=False)
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert succeed(playbook("playbooks/teardown.yml")).changed == 0
