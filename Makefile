@@ -47,6 +47,7 @@ bench-plan: setup ## the planner's cost per node
 
 docs: setup-dev ## the generated reference
 	@python -m alluxio_fuse.reference docs/variables.md
+	@python -m alluxio_fuse.plan.examples >docs/plans.md
 
 lock: setup-dev ## pins requirements/*.in again
 	@for kind in runtime dev; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

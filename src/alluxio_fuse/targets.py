@@ -30,7 +30,6 @@ def gate(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 def _target(dataset: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     cache = fuse["client_cache"]["amount"]
-    residency = plan["fleet"]["residency"]["amount"].get(dataset["name"], {})
     return {
         "name": dataset["name"],
         "source": dataset["source"],
@@ -38,9 +37,9 @@ def _target(dataset: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[s
         "mount_point": dataset["mount_point"],
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
         "identity_file": f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan),
-        "residency": residency,
+        "residency": plan["fleet"]["served_from"]["amount"][dataset["name"]],
         "metrics": {
-            "fuse": [_web(fuse)],
+            "fuse": _web(fuse),
             "worker": _web_of_all(plan, "worker"),
             "master": _web_of_all(plan, "master"),
         },
@@ -48,11 +47,15 @@ def _target(dataset: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[s
 
 
 def _web_of_all(plan: Mapping[str, Any], service: str) -> list[str]:
-    return [_web(services[service]) for services in plan["nodes"].values() if service in services]
+    return [
+        address for services in plan["nodes"].values() if service in services for address in _web(services[service])
+    ]
 
 
-def _web(service: Mapping[str, Any]) -> str:
-    return f"{service['bind_address']['amount']}:{service['ports']['amount']['web']}"
+def _web(service: Mapping[str, Any]) -> list[str]:
+    """Where a service shows its counters; nowhere with Alluxio's own defaults for FUSE."""
+    port = service["ports"]["amount"].get("web")
+    return [f"{service['bind_address']['amount']}:{port}"] if port else []
 
 
 def _worker_identity(plan: Mapping[str, Any]) -> str:

@@ -145,7 +145,8 @@ def test_a_killed_fuse_comes_back(first: Run) -> None:
 def test_teardown_leaves_the_machine_as_it_was(first: Run, before: Path, tmp_path: Path) -> None:
     succeed(playbook("playbooks/teardown.yml"))
     snapshot(tmp_path / "after.json")
-    compare = [sys.executable, str(CHECKOUT / "tests/snapshot.py"), "compare", str(before), str(tmp_path / "after.json")]
+    tool = str(CHECKOUT / "tests/snapshot.py")
+    compare = [sys.executable, tool, "compare", str(before), str(tmp_path / "after.json")]
     compared = subprocess.run(compare, capture_output=True, text=True, check=False)
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert succeed(playbook("playbooks/teardown.yml")).changed == 0
