@@ -213,6 +213,13 @@ def record_items(states: list[Medium], systemd: bool) -> list[dict[str, Any]]:
     return items
 
 
+def parents_to_make(states: list[Medium]) -> list[str]:
+    """Missing folders above the media, outermost first; what lies on a medium is made once that is mounted."""
+    points = {state["path"] for state in states if "options" in state}
+    missing = dict.fromkeys(parent for state in states for parent in state["parents"])
+    return [path for path in missing if not any(f"{path}/".startswith(f"{point}/") for point in points)]
+
+
 def missing_tools(states: list[Medium]) -> list[dict[str, Any]]:
     """Packages to install before filesystems can be made, for the ownership record."""
     types = {state["filesystem"] for state in states if state["kind"] == "device"}

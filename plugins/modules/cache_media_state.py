@@ -122,7 +122,7 @@ def main() -> None:
     module.exit_json(
         changed=False,
         media=states,
-        parents=list(dict.fromkeys(parent for state in states for parent in state["parents"])),
+        parents=media.parents_to_make(states),
         record=media.record_items(states, systemd),
         findings=[finding for state in states for finding in state["findings"]],
         packages=media.missing_tools(states),

@@ -27,3 +27,11 @@ def test_nobody_writes_while_it_is_not_mounted_and_boot_mounts_it(host, path, _f
     assert host.run(f"touch {path}/stray").rc != 0
     host.run_expect([0], "mount --all")
     assert host.mount_point(path).exists
+
+
+def test_folder_on_a_disk_is_on_the_disk(host):
+    found = host.check_output("findmnt --noheadings --output TARGET --target /var/lib/alluxio-fuse/tier/nvme-1/worker")
+    assert found == "/var/lib/alluxio-fuse/tier/nvme-1"
+    host.run_expect([0], "umount /var/lib/alluxio-fuse/tier/nvme-1")
+    assert not host.file("/var/lib/alluxio-fuse/tier/nvme-1/worker").exists
+    host.run_expect([0], "mount --all")

@@ -122,6 +122,15 @@ def test_record_of_what_will_be_made(tmp_path: Path) -> None:
     assert items[-1]["data"]["contents"]
 
 
+def test_folders_on_a_medium_wait_for_its_mount(tmp_path: Path) -> None:
+    states = [
+        look(medium(tmp_path / "media/one", "tmpfs"), []),
+        look(medium(tmp_path / "media/one/deep/tier", "directory"), []),
+        look(medium(tmp_path / "media/only/tier", "directory"), []),
+    ]
+    assert media.parents_to_make(states) == [str(tmp_path / "media"), str(tmp_path / "media/only")]
+
+
 def test_what_this_deployment_holds_is_counted_once(tmp_path: Path) -> None:
     (tmp_path / "state/tier").mkdir(parents=True)
     (tmp_path / "state/tier/block").write_bytes(b"x" * 100_000)
