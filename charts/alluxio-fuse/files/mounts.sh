@@ -66,7 +66,7 @@ declare_mount() {
 # One look: true when the table is as declared.
 reconcile() {
   local table file path good=0
-  table=$(fs mount) || { echo "the master does not answer: $(grep -m 1 -o -E '^Failed.{0,120}' <<<"$table")"; return 1; }
+  table=$(fs mount) || { echo "the master does not answer: $(grep -m 1 -o -E '^Failed.{0,120}' <<<"$table" || echo "nothing within 120 s")"; return 1; }
   for file in /datasets/*; do
     [ -e "$file" ] || continue
     declare_mount "$file" "$table" || { echo "$(basename "$file"): not mounted, see above"; good=1; }

@@ -47,9 +47,9 @@ annotations:
   {{- end }}
 {{- end }}
 
-{{- /* First lines of a pod's spec. Takes {root, values (nodeSelector, tolerations, terminationGracePeriodSeconds), user}. */ -}}
+{{- /* First lines of a pod's spec. Takes {root, values (nodeSelector, tolerations, terminationGracePeriodSeconds), account}. */ -}}
 {{- define "alluxio.podSpec" -}}
-serviceAccountName: {{ include "alluxio.fullname" .root }}
+serviceAccountName: {{ default (include "alluxio.fullname" .root) .account }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}

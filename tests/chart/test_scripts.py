@@ -1,0 +1,179 @@
+"""The chart's scripts do what they say, in mount namespaces of their own."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from helm import CHART
+
+FILES = CHART / "files"
+SCRIPTS = sorted(FILES.glob("*.sh"))
+
+
+def bash(script: str, *arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs commands as root of a namespace where mounts are ours."""
+    return subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "bash", "-c", script, "bash", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_syntax(path: Path) -> None:
+    assert subprocess.run(["bash", "-n", path], check=False).returncode == 0
+
+
+def test_fuse_is_not_alive_without_its_mount(tmp_path: Path) -> None:
+    done = bash('mount -t tmpfs tmpfs "$1" && bash "$2" "$1" 1', tmp_path, FILES / "fuse-live.sh")
+    assert done.returncode == 1
+    assert done.stdout == f"nothing of type fuse is mounted at {tmp_path}\n"
+
+
+def test_fuse_is_not_ready_on_a_folder_and_a_stat_that_hangs_is_not_asked_again(tmp_path: Path) -> None:
+    ready = (FILES / "fuse-ready.sh").read_text().replace("/tmp/fuse-ready", f"{tmp_path}/ready")
+    assert bash(ready, tmp_path, 1).returncode == 1
+    (tmp_path / "ready.pid").write_text(str(os.getpid()))
+    assert "an earlier stat" in bash(ready, tmp_path, 1).stdout
+    slow = bash(f"stat() {{ sleep 3; }}; rm {tmp_path}/ready.pid\n{ready}", tmp_path, 1)
+    assert slow.returncode == 1
+    assert "did not answer within 1 s" in slow.stdout
+
+
+class TestPrepare:
+    def prepare(self, parent: Path, owner: str = "data-cache/imagenet") -> subprocess.CompletedProcess[str]:
+        return bash('bash "$@"', FILES / "fuse-prepare.sh", parent, 0, 0, "0750", owner)
+
+    def test_makes_a_mount_point_that_others_cannot_fill(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            assert self.prepare(tmp_path).returncode == 0
+        assert tmp_path.stat().st_mode & 0o777 == 0o750
+        assert (tmp_path / "data").stat().st_mode & 0o777 == 0o555
+
+    def test_refuses_a_folder_of_another_release(self, tmp_path: Path) -> None:
+        self.prepare(tmp_path)
+        done = self.prepare(tmp_path, "other-cache/imagenet")
+        assert done.returncode == 1
+        assert "belongs to data-cache/imagenet, not to other-cache/imagenet: give one of them another" in done.stderr
+
+    def test_refuses_to_hide_files(self, tmp_path: Path) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "file").touch()
+        done = self.prepare(tmp_path)
+        assert done.returncode == 1
+        assert "is not empty" in done.stderr
+
+
+class TestVerify:
+    def test_tier_on_the_filesystem_that_is_mounted(self, tmp_path: Path) -> None:
+        script = 'mount -t tmpfs tmpfs "$1" && mkdir "$1/tier" && bash "$2" tier "$1/tier" "$1"'
+        assert bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1").returncode == 0
+
+    def test_tier_where_nothing_is_mounted(self, tmp_path: Path) -> None:
+        (tmp_path / "tier").mkdir()
+        done = bash(
+            'mount --bind "$1" "$1" && bash "$2" tier "$1/tier" "$1"', tmp_path, FILES / "verify.sh", NODE_NAME="n1"
+        )
+        assert done.returncode == 1
+        assert "n1: nothing is mounted at the mountPoint" in done.stderr
+
+    def test_tier_beside_the_filesystem(self, tmp_path: Path) -> None:
+        (tmp_path / "point").mkdir()
+        script = 'mount -t tmpfs tmpfs "$1/point" && bash "$2" tier "$1" "$1/point"'
+        done = bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1")
+        assert done.returncode == 1
+        assert "is not on the filesystem" in done.stderr
+
+    def test_marker(self, tmp_path: Path) -> None:
+        empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        marker = tmp_path / "marker"
+        verify = ('bash "$@"', FILES / "verify.sh", "marker", marker, empty)
+        assert "is missing" in bash(*verify, NODE_NAME="n1").stderr
+        marker.touch()
+        assert bash(*verify, NODE_NAME="n1").returncode == 0
+        marker.write_text("another")
+        assert "another digest" in bash(*verify, NODE_NAME="n1").stderr
+
+
+class TestMounts:
+    """mounts.sh against a stand-in for the image: a `java` that writes down what it is told and shows a mount table."""
+
+    @pytest.fixture(autouse=True)
+    def image(self, tmp_path: Path) -> None:
+        for folder in ("datasets", "credentials/imagenet", "memory", "tmp", "libexec", "bin"):
+            (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / "table").write_text("/journal/namespace on / (local, not read-only, properties={})\n")
+        (tmp_path / "libexec" / "launch.sh").write_text("java_command() { java=(java -Xmx1m); }\n")
+        java = tmp_path / "bin" / "java"
+        java.write_text(
+            f'#!/bin/bash\necho "$@" >>{tmp_path}/argv\nread -r -d "" told <"${{1#@}}"\n'
+            f'case $told in *mount\\") cat {tmp_path}/table ;; *) echo $told >>{tmp_path}/told ;; esac\n'
+        )
+        java.chmod(0o755)
+        (tmp_path / "credentials" / "imagenet" / "secret_key").write_text("hidden")
+        (tmp_path / "datasets" / "imagenet").write_text(
+            "uri=s3://b/i\nreadonly=true\noption=a.b=c\nsecret=s3a.secretKey=secret_key\n"
+        )
+
+    def look(self, tmp_path: Path) -> str:
+        """One look at the table; gives what Alluxio was told to do."""
+        script = (FILES / "mounts.sh").read_text().split("trap 'exit 0' TERM")[0]
+        for folder in ("datasets", "credentials", "memory"):
+            script = script.replace(f"/{folder}", f"{tmp_path}/{folder}")
+        path = f"{tmp_path}/bin:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", script + "\nreconcile"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": path, "ALLUXIO_HOME": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        told = tmp_path / "told"
+        said = told.read_text() if told.exists() else ""
+        told.unlink(missing_ok=True)
+        return said
+
+    def table(self, tmp_path: Path, *lines: str) -> None:
+        (tmp_path / "table").write_text("\n".join(("/journal/namespace on / (local)", *lines)) + "\n")
+
+    def mark(self, said: str) -> str:
+        return said.split("declaration=")[1].split('"', maxsplit=1)[0]
+
+    def test_mounts_what_is_declared_and_keeps_keys_out_of_arguments(self, tmp_path: Path) -> None:
+        said = self.look(tmp_path)
+        assert '"mount" "--readonly" "--option" "a.b=c" "--option" "s3a.secretKey=hidden"' in said
+        assert said.strip().endswith('"/imagenet" "s3://b/i"')
+        assert "hidden" not in (tmp_path / "argv").read_text()
+        assert not list((tmp_path / "memory").iterdir())
+
+    def test_leaves_what_is_as_declared(self, tmp_path: Path) -> None:
+        mark = self.mark(self.look(tmp_path))
+        self.table(tmp_path, f"s3://b/i on /imagenet (s3, properties={{alluxio.fuse.chart.declaration={mark}}})")
+        assert self.look(tmp_path) == ""
+
+    def test_brings_a_changed_key_over_without_an_unmount(self, tmp_path: Path) -> None:
+        mark = self.mark(self.look(tmp_path))
+        self.table(tmp_path, f"s3://b/i on /imagenet (s3, properties={{alluxio.fuse.chart.declaration={mark}}})")
+        (tmp_path / "credentials" / "imagenet" / "secret_key").write_text("rotated")
+        said = self.look(tmp_path)
+        assert '"updateMount"' in said
+        assert "s3a.secretKey=rotated" in said
+        assert '"unmount"' not in said
+
+    def test_a_new_source_is_mounted_anew(self, tmp_path: Path) -> None:
+        self.table(tmp_path, "s3://b/old on /imagenet (s3, properties={alluxio.fuse.chart.declaration=0})")
+        said = self.look(tmp_path)
+        assert said.index('"unmount" "/imagenet"') < said.index('"mount"')
+
+    def test_unmounts_what_is_no_longer_declared(self, tmp_path: Path) -> None:
+        mark = self.mark(self.look(tmp_path))
+        self.table(
+            tmp_path,
+            f"s3://b/i on /imagenet (s3, properties={{alluxio.fuse.chart.declaration={mark}}})",
+            "s3://b/x on /gone (s3)",
+        )
+        assert '"unmount" "/gone"' in self.look(tmp_path)
