@@ -41,12 +41,12 @@ class Finding(BaseModel):
     reason: str
 
 
-def disk_ratio(results: Sequence[Result]) -> Spread | None:
-    """Small files/s of the mount, page cache empty, over the local disk's, paired round by round: drift cancels."""
+def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
+    """Small files/s of the mount, page cache empty, over another path's, paired round by round: drift cancels."""
     mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in ("client-cache", "worker")]
-    disk = [r for r in results if (r.path, r.state, r.kind) == ("disk", "disk", "small")]
-    pairs = [(m, d) for m, d in zip(mount, disk, strict=False) if doubt(m) is None and doubt(d) is None]
-    return spread([m.files_per_s / d.files_per_s for m, d in pairs]) if pairs else None
+    other = [r for r in results if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker")]
+    pairs = [(m, o) for m, o in zip(mount, other, strict=False) if doubt(m) is None and doubt(o) is None]
+    return spread([m.files_per_s / o.files_per_s for m, o in pairs]) if pairs else None
 
 
 def against_disk(ratio: Spread | None, least: float) -> Finding:

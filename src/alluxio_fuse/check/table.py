@@ -64,6 +64,8 @@ def _notes(dataset: Dataset) -> Iterator[str]:
     first = sorted({row.measured for row in dataset.rows if row.first_read and row.established})
     if first:
         yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
+    for path, times in dataset.compared.items():
+        yield f"small files are {times.median:.2f} x {path} ({times.least:.2f} to {times.most:.2f})"
     if dataset.jvm_warm_up_mb_per_s:
         speeds = ", ".join(f"{speed:.0f}" for speed in dataset.jvm_warm_up_mb_per_s)
         yield f"JVM warm-up, MB/s of small files: {speeds}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, mistakes
-from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, disk_ratio
+from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio
 from alluxio_fuse.check.passes import KINDS, Settings
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
@@ -49,6 +49,7 @@ class Dataset(BaseModel):
     digested: int
     rows: list[Row]
     disk_ratio: Spread | None
+    compared: dict[str, Spread]
     jvm_warm_up_mb_per_s: list[float]
     load: dict[str, float]
     foreign_cpu: float
@@ -96,7 +97,8 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
     found = [f"{result.name}: {mistake}" for result in passes for mistake in mistakes(result)]
     table = rows(measured.results, measured.kept)
     table += _missing(measured, table, settings)
-    ratio = disk_ratio(measured.results)
+    ratio = small_ratio(measured.results, "disk")
+    others = sorted({row.path for row in table} - {"mount", "disk"})
     foreign = median(result.foreign_cpu for result in measured.results) if measured.results else 0.0
     return Dataset(
         name=measured.name,
@@ -109,6 +111,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         digested=sum(r.verified.digested for r in passes if r.verified),
         rows=table,
         disk_ratio=ratio,
+        compared={path: times for path in others if (times := small_ratio(measured.results, path))},
         jvm_warm_up_mb_per_s=[
             speed for r in measured.results if (r.path, r.state) == ("mount", "warm-up") for speed in r.repeats_mb_per_s
         ],
@@ -135,11 +138,11 @@ def _bytes_right(found: list[str], wrong: int, passes: list[Result]) -> Finding:
 
 
 def _states(table: list[Row]) -> list[Finding]:
-    """Every state that was to be tested has to be established."""
+    """Every state that was to be tested has to be established, but for those of mounts to compare with."""
     return [
         Finding(outcome="CANNOT TELL", reason=f"{row.kind} files, {row.path}, {row.state}: {row.why}")
         for row in table
-        if not row.established and not row.why.startswith(NOT_TESTED)
+        if row.path in ("mount", "disk") and not row.established and not row.why.startswith(NOT_TESTED)
     ]
 
 

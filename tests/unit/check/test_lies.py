@@ -109,6 +109,22 @@ def test_noise_across_the_gate_gives_no_verdict(measured: Measured) -> None:
     assert "too noisy to tell" in result.reasons[0]
 
 
+def test_mounts_to_compare_with_are_compared_and_decide_nothing(measured: Measured) -> None:
+    right = [one for one in measured["results"] if (one["path"], one["state"]) == ("disk", "disk")]
+    counted = {"client_external": 1e9, "worker": 1e9, "client_cache": 0.0, "under_store": 0.0}
+    other = [
+        one
+        | {"path": "defaults", "state": "worker", "root": "/mnt/defaults", "files_per_s": one["files_per_s"] / 2}
+        | {"mount": {"point": "/mnt/defaults", "type": "fuse", "source": "x"}, "counters": counted}
+        for one in right
+    ]
+    result = judged(measured | {"results": measured["results"] + other})
+    assert result.verdict == "PASS"
+    assert result.datasets[0].compared["defaults"].median == pytest.approx(3.2)
+    broken = [one | {"resident_before": 1.0} for one in other]
+    assert judged(measured | {"results": measured["results"] + broken}).verdict == "PASS"
+
+
 def test_a_busy_machine_gives_no_verdict(measured: Measured) -> None:
     busy = measured | {"results": [one | {"foreign_cpu": 0.6} for one in measured["results"]]}
     result = judged(busy, {"min_disk_ratio": 9.0})

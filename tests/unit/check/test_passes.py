@@ -97,7 +97,7 @@ def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
     rounds = passes.rounds(HEADER, DATASET | {"compare": [other]}, SETTINGS)
     assert [one["path"] for one in rounds if one["round"] == 0] == ["mount", "defaults"]
     second = [(one["path"], one["state"]) for one in rounds if (one["round"], one["kind"]) == (2, "small")]
-    assert second[2:4] == [("defaults", "worker"), ("defaults", "page-cache")]
+    assert second[1:4] == [("mount", "page-cache"), ("defaults", "worker"), ("disk", "disk")]
     assert {one["metrics"]["fuse"][0] for one in rounds if one["path"] == "defaults"} == {"127.0.0.1:50000"}
 
 
