@@ -1,0 +1,83 @@
+"""Containers of a host: least privilege, one path inside as outside, a digest that changes with what matters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse import containers
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import local
+
+S3 = {"endpoint": "https://s3.test", "ca_file": "/etc/ca.pem"}
+BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes": "1Mi", "s3": S3}
+FOLDER = {"name": "folder", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
+
+
+def made(**variables: Any) -> dict[str, dict[str, Any]]:
+    document = plan(local(**variables)).dump()
+    return {one["service"]: one for one in containers.containers(document, "localhost")}
+
+
+@pytest.fixture
+def both() -> dict[str, dict[str, Any]]:
+    return made(alluxio_datasets=[BUCKET, FOLDER])
+
+
+def test_starting_order() -> None:
+    assert list(made()) == ["master", "job_master", "worker", "job_worker", "fuse/imagenet-sample"]
+
+
+def test_only_fuse_is_root_and_may_mount(both: dict[str, dict[str, Any]]) -> None:
+    for service, one in both.items():
+        fuse = service.startswith("fuse/")
+        assert one["user"] == ("0:0" if fuse else "1000:1000")
+        assert one["cap_add"] == (["SYS_ADMIN"] if fuse else [])
+        assert one["devices"] == (["/dev/fuse"] if fuse else [])
+
+
+def test_sources_are_read_only_for_whoever_sees_them(both: dict[str, dict[str, Any]]) -> None:
+    for service, one in both.items():
+        seen = [volume for volume in one["volumes"] if volume.startswith("/data/set")]
+        assert seen == ([] if service.startswith("fuse/") else ["/data/set:/data/set:ro"])
+
+
+def test_a_worker_keeps_what_it_cached(both: dict[str, dict[str, Any]]) -> None:
+    assert both["worker"]["command"] == ["worker-only", "--no-format"]
+
+
+def test_keys_are_joined_only_where_the_under_store_is_read(both: dict[str, dict[str, Any]]) -> None:
+    keys = {"bucket": {"access_key": "canary", "secret_key": "back\\slash"}}
+    for service, one in both.items():
+        text = containers.site_file(one, [BUCKET, FOLDER], keys)
+        assert ("s3a.accessKeyId=canary\n" in text) is not service.startswith("fuse/")
+        assert ("s3a.secretKey=back\\\\slash\n" in text) is not service.startswith("fuse/")
+        assert f"alluxio.master.hostname={one['properties']['alluxio.master.hostname']}\n" in text
+
+
+def test_a_private_ca_reaches_who_reads_the_under_store(both: dict[str, dict[str, Any]]) -> None:
+    assert containers.ca_files(plan(local(alluxio_datasets=[BUCKET, FOLDER])).dump()) == ["/etc/ca.pem"]
+    for service, one in both.items():
+        assert any("/ca.pem:" in volume for volume in one["volumes"]) is not service.startswith("fuse/")
+
+
+def test_the_digest_follows_a_jvm_flag_of_its_own_service_only() -> None:
+    before, after = made(), made(alluxio_overrides={"worker.heap": "2Gi"})
+    changed = {service for service in before if before[service]["digest"] != after[service]["digest"]}
+    assert changed == {"worker"}
+
+
+def test_everything_made_is_recorded(both: dict[str, dict[str, Any]]) -> None:
+    services = list(both.values())
+    recorded = {(item["kind"], item["id"]) for item in containers.owned_items(services, "/var/lib/alluxio-fuse")}
+    assert {
+        ("directory", folder["path"]) for folder in containers.folders(services, "/var/lib/alluxio-fuse")
+    } < recorded
+    assert {("container", one["name"]) for one in services} < recorded
+    assert ("mount", "/mnt/alluxio-fuse/folder") in recorded
+
+
+def test_what_readers_enter_is_removed_only_when_empty(both: dict[str, dict[str, Any]]) -> None:
+    folders = containers.folders(list(both.values()), "/var/lib/alluxio-fuse")
+    assert [folder["path"] for folder in folders if folder["path"].startswith("/mnt") and folder["contents"]] == []

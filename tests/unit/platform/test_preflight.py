@@ -1,0 +1,90 @@
+"""What preflight refuses on a node, each finding with variable or place, value, reason and remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse import preflight
+from alluxio_fuse.plan.examples import local
+
+POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
+
+
+def found(**facts: Any) -> list[dict[str, Any]]:
+    hosts = local()
+    hosts["localhost"]["facts"] |= facts
+    return preflight.findings(hosts)
+
+
+def test_nothing_stands_in_the_way() -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "path", "value"),
+    [
+        ({"architecture": "aarch64"}, "localhost: architecture", "aarch64"),
+        ({"distribution": {"id": "slackware", "version": "15"}}, "localhost: distribution", "slackware 15"),
+        ({"mount_points": {POINT: {"state": "files", "type": None, "source": None}}}, f"localhost: {POINT}", "files"),
+        (
+            {"mount_points": {POINT: {"state": "mounted", "type": "nfs4", "source": "filer:/x"}}},
+            f"localhost: {POINT}",
+            "nfs4 from filer:/x",
+        ),
+        (
+            {"listeners": [{"address": "0.0.0.0", "port": 19998, "process": "nginx"}]},
+            "localhost: port 19998",
+            "nginx on 0.0.0.0",
+        ),
+    ],
+    ids=["architecture", "distribution", "files", "foreign mount", "foreign listener"],
+)
+def test_refused(facts: dict[str, Any], path: str, value: str) -> None:
+    (finding,) = found(**facts)
+    assert (finding["path"], finding["value"]) == (path, value)
+    assert finding["reason"]
+    assert finding["remedy"]
+
+
+def test_no_fuse_device() -> None:
+    fuse = local()["localhost"]["facts"]["fuse"] | {"device": False}
+    assert "localhost: /dev/fuse" in {finding["path"] for finding in found(fuse=fuse)}
+
+
+def test_what_the_record_names_is_ours() -> None:
+    items = [
+        {"kind": "directory", "id": POINT, "data": {}},
+        {"kind": "container", "id": "alluxio-fuse-master", "data": {}},
+    ]
+    assert (
+        found(
+            owned={"version": 1, "name": "alluxio-fuse", "items": items},
+            mount_points={POINT: {"state": "stale", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse"}},
+            listeners=[{"address": "127.0.0.1", "port": 19998, "process": "java"}],
+        )
+        == []
+    )
+
+
+def test_another_address_is_no_clash() -> None:
+    assert found(listeners=[{"address": "10.0.0.1", "port": 19998, "process": "nginx"}]) == []
+
+
+def test_questions_survive_any_input() -> None:
+    asked = preflight.questions({"alluxio_datasets": ["nonsense", {"source": 7}], "alluxio_port_offset": "x"})
+    assert asked["state_dir"] == "/var/lib/alluxio-fuse"
+    assert asked["object_stores"] == []
+
+
+def test_questions_and_plan_name_the_same_places() -> None:
+    asked = preflight.questions(local()["localhost"]["variables"])
+    assert asked["mount_points"] == [POINT]
+    assert 19998 in asked["ports"]
+
+
+def test_the_text_counts_the_findings() -> None:
+    text = preflight.findings_text(found(architecture="aarch64"))
+    assert text.startswith("One thing stands in the way; nothing was changed.")
+    assert "aarch64" in text

@@ -1,0 +1,35 @@
+"""What warm-up and check are told comes from the plan."""
+
+from alluxio_fuse import targets
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import facts, local
+
+
+def test_a_target_names_mount_cache_and_counters() -> None:
+    (target,) = targets.targets(plan(local()).dump(), "localhost")
+    assert target["mount_point"] == "/mnt/alluxio-fuse/imagenet-sample/data"
+    assert target["client_cache_bytes"] > 0
+    assert target["identity_file"] == "/var/lib/alluxio-fuse/client-cache/imagenet-sample/.identity"
+    assert target["metrics"] == {
+        "fuse": ["127.0.0.1:49999"],
+        "worker": ["127.0.0.1:30000"],
+        "master": ["127.0.0.1:19999"],
+    }
+    assert sum(target["residency"].values()) == 1
+
+
+def test_upstream_defaults_have_neither_client_cache_nor_fuse_counters() -> None:
+    (target,) = targets.targets(plan(local(alluxio_profile="upstream")).dump(), "localhost")
+    assert target["client_cache_bytes"] == 0
+    assert target["metrics"]["fuse"] == []
+    assert target["identity_file"].endswith("/tier/memory/.identity")
+
+
+def test_the_gate_is_the_plans() -> None:
+    assert targets.gate(plan(local(alluxio_gate_min_disk_ratio=0.7)).dump())["min_disk_ratio"] == 0.7
+
+
+def test_about_names_machine_and_plan() -> None:
+    about = targets.about(plan(local()).dump(), "localhost", facts())
+    assert about["machine"]["memory"] == "24.0 GiB"
+    assert "fuse/imagenet-sample: client cache" in about["plan"]
