@@ -54,7 +54,7 @@ service() {
     worker) java_command Console WORKER '-Xmx4g -XX:MaxDirectMemorySize=4g'; start=(alluxio.image.Start worker) ;;
     job-worker) java_command Console JOB_WORKER ''; start=(alluxio.worker.AlluxioJobWorker) ;;
     proxy) java_command Console PROXY ''; start=(alluxio.proxy.AlluxioProxy) ;;
-    logserver) java_command Console LOGSERVER ''; start=(alluxio.logserver.AlluxioLogServer) ;;
+    logserver) java_command Console LOGSERVER ''; start=(alluxio.logserver.AlluxioLogServer "${ALLUXIO_LOGSERVER_LOGS_DIR:-$ALLUXIO_LOGS_DIR}") ;;
     fuse) java_command Console FUSE '-Xms1G -Xmx1G -XX:MaxDirectMemorySize=4g'; start=(alluxio.image.Start fuse) ;;
   esac
   java+=("${start[@]}" "$@")
