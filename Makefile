@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 LAYERS := lint unit chart nodes local
 
-.PHONY: help setup setup-dev site teardown test lint docs lock bench-plan $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev site teardown test lint docs lock bench-defaults bench-plan $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ test-nodes: setup-dev ## roles on real systemd nodes
 
 test-local: setup-dev ## the main job on this machine, real Alluxio containers
 	@pytest -q tests/local
+
+bench-defaults: setup ## our deployment against Alluxio's own defaults, in one run
+	@scripts/bench-defaults
 
 bench-plan: setup ## the planner's cost per node
 	@python -m alluxio_fuse.plan.bench

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def targets(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
-    """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read."""
+def targets(plan: Mapping[str, Any], host: str, others: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+    """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read.
+
+    `others` are plans of deployments beside this one; their mounts of a dataset of the same name are compared with.
+    """
     services = plan["nodes"][host]
     datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
-    return [
+    found = [
         _target(datasets[service.partition("/")[2]], keys, plan)
         for service, keys in services.items()
         if service.startswith("fuse/")
     ]
+    beside = [(other["environment"], target) for other in others for target in targets(other, host)]
+    for target in found:
+        same = [(name, other) for name, other in beside if other["name"] == target["name"]]
+        target["compare"] = [
+            {"name": name} | {key: other[key] for key in ("mount_point", "metrics")} for name, other in same
+        ]
+    return found
 
 
 def gate(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -218,6 +218,8 @@ class FleetIntent(Strict):
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")
     alluxio_java: Literal[8, 11, 17, 21, 25] = Field(17, description="Major version of the JDK in the image.")
     alluxio_image: str = Field("", description="Image of the services. Unset: localhost/alluxio-fuse:<version>.")
+    alluxio_image_archive: str = Field("", description="Folder for playbooks/image.yml to write the image to.")
+    alluxio_image_push: str = Field("", description="Repository and tag for playbooks/image.yml to push the image to.")
     alluxio_port_offset: Port = Field(0, description="Added to every port: a second deployment on one node.")
     alluxio_datasets: list[Dataset] = Field([], description="Datasets. Empty: one generated sample.")
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
@@ -235,7 +237,9 @@ class FleetIntent(Strict):
     alluxio_check_bytes: Size | None = Field(None, description="At most this much is read per state.")
     alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
     alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
-    alluxio_check_compare: list[str] | str | bool | None = Field(None, description="What the check compares with.")
+    alluxio_check_compare: list[str] = Field(
+        [], description="Environments on the same nodes whose mounts of the same datasets are read in the same rounds."
+    )
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
     alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")
