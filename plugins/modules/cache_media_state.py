@@ -58,6 +58,11 @@ findings:
   returned: success
   type: list
   elements: dict
+refusals:
+  description: The findings as text.
+  returned: success
+  type: list
+  elements: str
 parents:
   description: Folders above the media that have to be made, outermost first.
   returned: success
@@ -118,13 +123,15 @@ def main() -> None:
     machine = system.machine_id() or about["hostname"]
     seen = mounts.read_mounts()
     states = [media.inspect(medium, seen, record, machine, about["numa_nodes"]) for medium in module.params["media"]]
+    findings = [finding for state in states for finding in state["findings"]]
     systemd = Path("/run/systemd/system").is_dir()
     module.exit_json(
         changed=False,
         media=states,
         parents=media.parents_to_make(states),
         record=media.record_items(states, systemd),
-        findings=[finding for state in states for finding in state["findings"]],
+        findings=findings,
+        refusals=["{path}: {value}; why: {reason}; do: {remedy}".format(**finding) for finding in findings],
         packages=media.missing_tools(states),
         systemd=systemd,
     )
