@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -35,6 +36,7 @@ def chart_values(plan: Mapping[str, Any], secrets: Mapping[str, str] | None = No
     master, worker = _shared(nodes, "master"), _shared(nodes, "worker")
     datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}) for one in fleet["datasets"]]
     return {
+        "chartDigest": chart_digest(),
         "fullnameOverride": plan["name"],
         "profile": "plain",
         "image": {**_image(fleet["image"]), "java": fleet["java_major"]},
@@ -45,6 +47,20 @@ def chart_values(plan: Mapping[str, Any], secrets: Mapping[str, str] | None = No
         "jobWorker": _java(_shared(nodes, "job_worker")),
         "fuse": {"mountRoot": _shared(nodes, "node", "mount_root")["mount_root"]},
     }
+
+
+def chart_digest(chart: Path = CHART) -> str:
+    """A digest of all that helm deploys from, so that an edited template changes the values, too."""
+    parts = [
+        chart / "Chart.yaml",
+        chart / "values.yaml",
+        *(chart / "templates").rglob("*"),
+        *(chart / "files").rglob("*"),
+    ]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in parts if path.is_file()):
+        digest.update(f"{path.relative_to(chart)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _amounts(service: Mapping[str, Mapping[str, Any]]) -> Amounts:

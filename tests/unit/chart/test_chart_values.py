@@ -1,11 +1,14 @@
 """Values of the chart from a plan: the same amounts, in the chart's words."""
 
 import copy
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from alluxio_fuse.chart.values import UnlikeNodesError, chart_values
+from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 
 GIB, MIB = 2**30, 2**20
 
@@ -144,6 +147,15 @@ def test_nodes_that_differ_are_refused_by_name(plan: dict[str, Any]) -> None:
     plan["nodes"]["node-1"]["worker"]["heap"]["amount"] = 5 * GIB
     with pytest.raises(UnlikeNodesError, match="worker: node-0 and node-1 differ in heap"):
         chart_values(plan)
+
+
+def test_an_edited_template_is_another_digest(tmp_path: Path) -> None:
+    chart = Path(shutil.copytree(CHART, tmp_path / "chart"))
+    assert chart_digest(chart) == chart_digest()
+    (chart / "README.md").write_text("not deployed")
+    assert chart_digest(chart) == chart_digest()
+    (chart / "templates" / "NOTES.txt").write_text("edited")
+    assert chart_digest(chart) != chart_digest()
 
 
 def test_addresses_of_nodes_are_no_difference(plan: dict[str, Any]) -> None:
