@@ -69,20 +69,23 @@ class TestPrepare:
 
 class TestVerify:
     def test_tier_on_the_filesystem_that_is_mounted(self, tmp_path: Path) -> None:
-        script = 'mount -t tmpfs tmpfs "$1" && mkdir "$1/tier" && bash "$2" tier "$1/tier" "$1"'
+        script = 'mount -t tmpfs tmpfs "$1" && mkdir "$1/tier" && bash "$2" tier "$1/tier" "$1" /mnt/nvme0'
         assert bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1").returncode == 0
 
     def test_tier_where_nothing_is_mounted(self, tmp_path: Path) -> None:
         (tmp_path / "tier").mkdir()
         done = bash(
-            'mount --bind "$1" "$1" && bash "$2" tier "$1/tier" "$1"', tmp_path, FILES / "verify.sh", NODE_NAME="n1"
+            'mount --bind "$1" "$1" && bash "$2" tier "$1/tier" "$1" /mnt/nvme0',
+            tmp_path,
+            FILES / "verify.sh",
+            NODE_NAME="n1",
         )
         assert done.returncode == 1
-        assert "n1: nothing is mounted at the mountPoint" in done.stderr
+        assert "n1: nothing is mounted at /mnt/nvme0" in done.stderr
 
     def test_tier_beside_the_filesystem(self, tmp_path: Path) -> None:
         (tmp_path / "point").mkdir()
-        script = 'mount -t tmpfs tmpfs "$1/point" && bash "$2" tier "$1" "$1/point"'
+        script = 'mount -t tmpfs tmpfs "$1/point" && bash "$2" tier "$1" "$1/point" /mnt/nvme0'
         done = bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1")
         assert done.returncode == 1
         assert "is not on the filesystem" in done.stderr

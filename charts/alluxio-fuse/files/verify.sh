@@ -1,5 +1,5 @@
 # Refuses to start on the wrong storage.
-# usage: verify.sh [tier FOLDER MOUNT_POINT_FOLDER OWNER | own FOLDER OWNER | marker FILE SHA256]...
+# usage: verify.sh [tier FOLDER POINT NAME_OF_POINT | own FOLDER OWNER | marker FILE SHA256]...     NAME_OF_POINT: its path on the node
 set -euo pipefail
 refuse() { echo "$*" >&2; exit 1; }
 
@@ -15,9 +15,9 @@ own() {
 while [ $# -gt 0 ]; do
   case $1 in
     tier)
-      is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at the mountPoint of $2, so blocks would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
-      [ "$(stat -c %d "$2")" = "$(stat -c %d "$3")" ] || refuse "$NODE_NAME: $2 is not on the filesystem that is mounted at its mountPoint: correct hostPath.path"
-      shift 3 ;;
+      is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at $4, so blocks would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
+      [ "$(stat -c %d "$2")" = "$(stat -c %d "$3")" ] || refuse "$NODE_NAME: $2 is not on the filesystem that is mounted at $4: correct hostPath.path"
+      shift 4 ;;
     own) own "$2" "$3"; shift 3 ;;
     marker)
       [ -e "$2" ] || refuse "$NODE_NAME: $2 is missing, so this is not the dataset's filesystem: mount it on the node, or correct the dataset's volume"
