@@ -19,7 +19,7 @@ def targets(plan: Mapping[str, Any], host: str, others: Sequence[Mapping[str, An
         if service.startswith("fuse/")
     ]
     beside = [(other["environment"], target) for other in others for target in targets(other, host)]
-    for target in found:
+    for target in found if others else ():
         same = [(name, other) for name, other in beside if other["name"] == target["name"]]
         target["compare"] = [
             {"name": name} | {key: other[key] for key in ("mount_point", "metrics")} for name, other in same

@@ -19,7 +19,7 @@ def refused(**variables: Any) -> str:
     """What preflight says to these variables; that it refuses and changes nothing is asserted here, for every case."""
     run: Run = playbook("playbooks/preflight.yml", alluxio_name=NAME, **variables)
     assert run.status != 0, run.output
-    assert run.changed == 0, run.changed_tasks
+    assert run.changed == 0, run.tasks("changed")
     assert not Path(f"/var/lib/{NAME}").exists()
     assert not Path(f"/mnt/{NAME}/data").is_mount()
     return run.output

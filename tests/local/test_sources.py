@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CHECKOUT, Run, latest, playbook, succeed
+from bundle import CHECKOUT, Run, judged, latest, playbook, succeed
 from object_store import ObjectStore, object_store
 
 NAME = "sources"
@@ -70,7 +70,7 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> Iterator[Run]:
-    yield succeed(playbook("site.yml", "-vvv", **variables))
+    yield judged(playbook("site.yml", "-vvv", **variables))
     playbook("playbooks/teardown.yml", **variables)
 
 

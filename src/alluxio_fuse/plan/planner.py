@@ -20,7 +20,7 @@ from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
 from alluxio_fuse.plan.refusals import Refused, did_you_mean
 from alluxio_fuse.plan.rules.caches import blocks
-from alluxio_fuse.plan.rules.jvm import Load
+from alluxio_fuse.plan.rules.jvm import Load, load_batch
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.summary import fleet_values
@@ -172,6 +172,8 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
     if not problems.findings:
         check_fleet(fleet, by_host, problems)
+    lean = any(planned.budget.level == "lean" for planned in plans.values())
+    fleet = replace(fleet, cluster=replace(fleet.cluster, load_batch=load_batch("lean" if lean else "full")))
     made = Nodes(nodes, by_host, fleet)
     for example in examples.values():
         check_properties(fleet, made[example], problems)

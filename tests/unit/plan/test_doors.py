@@ -48,7 +48,7 @@ def test_amounts_are_the_plan_of_one_host_without_reasons(saved: dict[str, Any])
 
 def test_a_value_is_explained(saved: dict[str, Any]) -> None:
     text = explain(saved, "localhost.worker.direct_memory")
-    assert "384Mi (402653184 bytes)" in text
+    assert "640Mi (671088640 bytes)" in text
     assert "64Mi for each of 2 concurrent clients" in text
     assert "PR #13870" in text
 

@@ -6,7 +6,7 @@ from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import rule
 
 PAGE: Final = MIB
-BLOCK: Final = 64 * MIB
+BLOCK: Final = 16 * MIB
 STORE_OVERHEAD: Final = 0.05
 PER_PAGE: Final = 4 * KIB
 HIGH: Final = 0.99

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.units import GIB, KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import Value, rule
 
@@ -15,8 +16,8 @@ HEAP: Final[dict[Level, dict[Role, int]]] = {
     "upstream": {"master": 8192, "job_master": 1024, "worker": 4096, "job_worker": 1024, "fuse": 1024},
 }
 DIRECT: Final[dict[Level, dict[Role, int]]] = {
-    "full": {"master": 128, "job_master": 64, "worker": 256, "job_worker": 128, "fuse": 512},
-    "lean": {"master": 32, "job_master": 32, "worker": 32, "job_worker": 32, "fuse": 128},
+    "full": {"master": 128, "job_master": 64, "worker": 512, "job_worker": 128, "fuse": 512},
+    "lean": {"master": 32, "job_master": 32, "worker": 64, "job_worker": 32, "fuse": 128},
     "upstream": {"master": 1024, "job_master": 256, "worker": 4096, "job_worker": 256, "fuse": 4096},
 }
 NATIVE: Final[dict[Level, dict[Role, int]]] = {
@@ -87,6 +88,13 @@ def worker_direct(level: Level, load: Load) -> tuple[int, str]:
         return DIRECT[level]["worker"] * MIB, "Alluxio's own default"
     direct = DIRECT[level]["worker"] * MIB + load.clients * WORKER_PER_CLIENT
     return direct, f"{DIRECT[level]['worker']}Mi + 64Mi for each of {load.clients} concurrent clients"
+
+
+@rule("a load holds each block of a batch in direct memory, and its pool keeps as much again: seen on 2.9.6")
+def load_batch(level: Level) -> tuple[int, str]:
+    """Blocks that a worker loads at once: twice as many must fit into its direct memory."""
+    batch = DIRECT[level]["worker"] * MIB // (2 * BLOCK)
+    return batch, f"2 x {batch} blocks of {format_size(BLOCK)} in {DIRECT[level]['worker']}Mi of direct memory"
 
 
 @rule("Alluxio: about 4 KB of client heap per cached path; page index measured at about 0.5 KiB a page")

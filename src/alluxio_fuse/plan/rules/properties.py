@@ -24,6 +24,7 @@ class Cluster:
     upstream: bool
     clients: int
     object_store: bool
+    load_batch: Value[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,11 @@ def master(cluster: Cluster, bind: str, address: str) -> Properties:
             f"{cluster.clients} clients and workers",
             "Fluid: 128 to 1024; Alluxio: 500 from the start",
         )({"master.rpc.executor.core.pool.size": min(128, threads), "master.rpc.executor.max.pool.size": threads})
-        Because(made, "block_size", "the unit that is loaded, placed and evicted", "Alluxio's default")(
+        Because(made, "block_size", "the unit that is loaded, placed and evicted", "Fluid: 16MB")(
             {"user.block.size.bytes.default": BLOCK}
         )
+        if batch := cluster.load_batch:
+            Because(made, batch.rule, batch.why, batch.source)({"job.batch.size": batch.amount})
         if cluster.object_store:
             Because(made, "breadcrumbs", "nothing is written to a source", "Fluid; sources are read-only")(
                 {"underfs.object.store.breadcrumbs.enabled": False}
