@@ -3,9 +3,10 @@ SHELL := /bin/bash
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 # One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
 ARGS ?=
-LAYERS := lint unit chart nodes local
+HOST_ROLES := jdk or libfuse or limits
+LAYERS := lint unit local chart nodes
 
-.PHONY: help setup setup-dev site teardown test lint docs lock bench-defaults bench-plan $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev site teardown test lint docs lock bench-defaults bench-plan test-roles $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,8 +37,11 @@ test-unit: setup-dev ## planner, statistics, filters, modules: seconds
 test-chart: setup-dev ## renders, schemas, refusals
 	@pytest -q tests/chart
 
-test-nodes: setup-dev ## roles on real systemd nodes
-	@pytest -q tests/nodes
+test-nodes: setup-dev ## node preparation on real systemd nodes, and a Debian 13 controller
+	@pytest -q tests/nodes -k "not ($(HOST_ROLES))"
+
+test-roles: setup-dev ## roles that the host platform will use, on Debian 11 to 13; apart, because it takes long
+	@pytest -q tests/nodes -k "$(HOST_ROLES)"
 
 test-local: setup-dev ## the main job on this machine, real Alluxio containers
 	@pytest -q tests/local
