@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse.chart import values
+from alluxio_fuse.doors import plain
 
 DOCUMENTATION = """
 name: chart
@@ -19,7 +19,7 @@ description:
 
 def chart_values(plan: Any, secrets: Any = None) -> dict[str, Any]:
     """The chart's values; Ansible hands filters lazy containers, the package gets plain ones."""
-    return values.chart_values(*json.loads(json.dumps([plan, secrets or {}], default=str)))
+    return values.chart_values(*plain([plan, secrets or {}]))
 
 
 class FilterModule:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse.check import junit, passes, table, verdict, warming
+from alluxio_fuse.doors import plain
 from alluxio_fuse.report import html
 
 DOCUMENTATION = """
@@ -20,51 +20,46 @@ description:
 """
 
 
-def _plain(value: Any) -> Any:
-    """Ansible hands filters lazy containers; the package gets plain ones."""
-    return json.loads(json.dumps(value, default=str))
-
-
 def warm_steps(header: Any, dataset: Any, kept: Any, levels: Any, **settings: bool) -> dict[str, Any]:
     """What is left to do to fill the caches with a dataset; settings `workers` and `disruptive`."""
-    return warming.steps(_plain(header), _plain(dataset), _plain(kept), _plain(levels), settings)
+    return warming.steps(plain(header), plain(dataset), plain(kept), plain(levels), settings)
 
 
 def warm_summary(header: Any, dataset: Any, levels: Any) -> str:
     """A line that says what is resident where."""
-    return warming.summary(_plain(header), _plain(dataset), _plain(levels))
+    return warming.summary(plain(header), plain(dataset), plain(levels))
 
 
 def check_rounds(header: Any, dataset: Any, settings: Any) -> list[dict[str, Any]]:
     """The passes of a check."""
-    return passes.rounds(_plain(header), _plain(dataset), passes.Settings.model_validate(_plain(settings)))
+    return passes.rounds(plain(header), plain(dataset), passes.Settings.model_validate(plain(settings)))
 
 
 def check_copied(header: Any, dataset: Any, settings: Any) -> int:
     """How many small files the local disk needs a copy of; 0 where it holds the source."""
-    data, how = _plain(dataset), passes.Settings.model_validate(_plain(settings))
-    return 0 if passes.folder(data["source"]) else passes.files_to_read(_plain(header), "small", data, how)
+    data, how = plain(dataset), passes.Settings.model_validate(plain(settings))
+    return 0 if passes.folder(data["source"]) else passes.files_to_read(plain(header), "small", data, how)
 
 
 def check_verdict(measured: Any, gate: Any, settings: Any, made: str, about: Any) -> dict[str, Any]:
     """The judged result, as in check.json."""
-    judged = verdict.check(_plain(measured), _plain(gate), _plain(settings), str(made), _plain(about))
+    judged = verdict.check(plain(measured), plain(gate), plain(settings), str(made), plain(about))
     return judged.model_dump(mode="json")
 
 
 def check_table(result: Any) -> str:
     """The result as a table."""
-    return table.render(verdict.Check.model_validate(_plain(result)))
+    return table.render(verdict.Check.model_validate(plain(result)))
 
 
 def check_junit(result: Any) -> str:
     """The result as JUnit XML."""
-    return junit.render(verdict.Check.model_validate(_plain(result)))
+    return junit.render(verdict.Check.model_validate(plain(result)))
 
 
 def check_report(result: Any) -> str:
     """The result as a self-contained page."""
-    return html.render(verdict.Check.model_validate(_plain(result)))
+    return html.render(verdict.Check.model_validate(plain(result)))
 
 
 class FilterModule:

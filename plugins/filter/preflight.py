@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse import preflight
+from alluxio_fuse.doors import filters
 
 DOCUMENTATION = """
 name: findings
@@ -15,14 +15,9 @@ description: Functions of the module C(alluxio_fuse.preflight) are filters of th
 """
 
 
-def _door(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Ansible hands filters lazy containers; the package gets plain ones."""
-    return lambda value: function(json.loads(json.dumps(value)))
-
-
 class FilterModule:
-    """Filters of preflight."""
+    """The filters."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {name: _door(getattr(preflight, name)) for name in ("questions", "findings", "findings_text")}
+        return filters(preflight, "findings", "questions", "findings_text")

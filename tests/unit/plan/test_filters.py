@@ -12,7 +12,7 @@ import pytest
 from alluxio_fuse.plan.examples import facts
 
 ROOT = Path(__file__).parents[3]
-FILTERS = ("plan", "plan_findings", "amounts", "explain", "plan_diff", "plan_table")
+FILTERS = ("plan", "amounts", "explain", "plan_diff", "plan_table")
 PLAY = """
 - hosts: localhost
   gather_facts: false
@@ -36,7 +36,7 @@ PLAY = """
         content: >-
           {{ {'amounts': made | alluxio.fuse.amounts('node'), 'table': made | alluxio.fuse.plan_table,
               'explain': made | alluxio.fuse.explain('node.worker.heap'), 'diff': made | alluxio.fuse.plan_diff(made),
-              'findings': hosts | alluxio.fuse.plan_findings} | to_json }}
+              'findings': hosts | alluxio.fuse.findings} | to_json }}
 """
 
 
