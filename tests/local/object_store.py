@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 import subprocess
 import sys
 import time
@@ -35,79 +36,53 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Where the store is, and a key that may do everything."""
+    """Where the store is, the key of its owner, and a key that can only read and list, for deployments."""
 
     endpoint: str
     ca_file: Path
+    owner: tuple[str, str]
     access_key: str
     secret_key: str
 
     def client(self) -> Any:
+        """A client with the owner's key."""
+        access_key, secret_key = self.owner
         return boto3.client(
             "s3",
             endpoint_url=self.endpoint,
             region_name="us-east-1",
             verify=str(self.ca_file),
-            aws_access_key_id=self.access_key,
-            aws_secret_access_key=self.secret_key,
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret_key,
         )
 
 
 def certificates(folder: Path) -> None:
     """ca.crt and a server certificate for 127.0.0.1 signed by it."""
 
-    def openssl(*arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+    def openssl(command: str) -> None:
+        subprocess.run(["openssl", *shlex.split(command)], cwd=folder, check=True, capture_output=True)
 
-    openssl(
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=test CA",
-        "-keyout",
-        "ca.key",
-        "-out",
-        "ca.crt",
-    )
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout", "s3.key", "-out", "s3.csr")
+    openssl("req -x509 -newkey rsa:2048 -nodes -days 2 -subj '/CN=test CA' -keyout ca.key -out ca.crt")
+    openssl("req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout s3.key -out s3.csr")
     (folder / "san").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-    openssl(
-        "x509",
-        "-req",
-        "-in",
-        "s3.csr",
-        "-CA",
-        "ca.crt",
-        "-CAkey",
-        "ca.key",
-        "-days",
-        "2",
-        "-extfile",
-        "san",
-        "-out",
-        "s3.crt",
-    )
+    openssl("x509 -req -in s3.csr -CA ca.crt -CAkey ca.key -days 2 -extfile san -out s3.crt")
 
 
 @contextmanager
 def object_store(folder: Path) -> Iterator[ObjectStore]:
     """A running store that ends with the context."""
     certificates(folder)
-    store = ObjectStore(
-        f"https://127.0.0.1:{HTTPS_PORT}",
-        folder / "ca.crt",
-        "canary-" + secrets.token_hex(8),
-        "canary-" + secrets.token_hex(16),
-    )
-    keys = [{"accessKey": store.access_key, "secretKey": store.secret_key}]
-    identity = {"name": "test", "credentials": keys, "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
+    owner = ("owner-" + secrets.token_hex(8), secrets.token_hex(16))
+    reader = ("canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16))
+    store = ObjectStore(f"https://127.0.0.1:{HTTPS_PORT}", folder / "ca.crt", owner, *reader)
+    actions = {owner: ["Admin", "Read", "Write", "List", "Tagging"], reader: ["Read", "List"]}
+    identities = [
+        {"name": key[0], "credentials": [{"accessKey": key[0], "secretKey": key[1]}], "actions": may}
+        for key, may in actions.items()
+    ]
     config = folder / "s3.json"
-    config.write_text(json.dumps({"identities": [identity]}))
+    config.write_text(json.dumps({"identities": identities}))
     data = folder / "data"
     data.mkdir()
     files = {"dir": data, "s3.config": config, "s3.cert.file": folder / "s3.crt", "s3.key.file": folder / "s3.key"}

@@ -120,6 +120,8 @@ def test_the_key_is_nowhere(deployed: Run, store: ObjectStore) -> None:
 
 
 def test_the_bucket_cannot_be_changed(deployed: Run, store: ObjectStore) -> None:
+    """By no user name, Alluxio's admin included, who may even mount the bucket once more: the key can only read."""
+
     def state() -> str:
         pages = store.client().get_paginator("list_objects_v2").paginate(Bucket="training")
         return json.dumps([(o["Key"], o["Size"], o["ETag"]) for page in pages for o in page["Contents"]])
@@ -132,6 +134,8 @@ def test_the_bucket_cannot_be_changed(deployed: Run, store: ObjectStore) -> None
             ["rm", "-R", "/bucket"],
             ["mount", "/again", "s3://training/set"],
             ["copyFromLocal", "/etc/hostname", "/bucket/x"],
+            ["copyFromLocal", "/etc/hostname", "/again/x"],
+            ["rm", "-R", "/again"],
         ):
             subprocess.run([*cli, *arguments], capture_output=True, check=False)
     assert state() == was

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import Medium
+from alluxio_fuse.plan.intent import SECRET, Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.caches import HIGH
@@ -28,6 +28,7 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
             _check_gate(fleet, planned, problems)
             _check_inodes(fleet, planned, problems)
     _check_masters(fleet, kinds, problems)
+    _check_keys(fleet, problems)
 
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:
@@ -222,3 +223,14 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
                     f"{planned.example}: fuse/{shape.name}",
                     f"memory for {entries:,} of {shape.files:,} paths: the rest asks the master each time",
                 )
+
+
+def _check_keys(fleet: Fleet, problems: Problems) -> None:
+    """Alluxio's SIMPLE authentication lets a client name its own user, Alluxio's admin included."""
+    guarded = [d.name for d in fleet.intent.alluxio_datasets if d.source.startswith("s3://") and not d.writable]
+    if guarded:
+        problems.warn(
+            SECRET,
+            f"{', '.join(guarded)} should be read with keys that can only read and list: whoever reaches the master"
+            " may call himself its admin and mount the bucket once more, writable",
+        )

@@ -1,0 +1,66 @@
+"""A run that was killed, in whatever stage, can be run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, judged, playbook
+
+NAME = "interrupted"
+TASKS = (
+    "cache_media : Mount the media",
+    "dataset : Make the manifests of folders",
+    "platform_containers : Run the containers",
+    "platform_containers : Mount the datasets in the namespace",
+    "warm : Load into workers",
+)
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    for folder in list(tmp_path.parents)[:-2]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    source = tmp_path / "set"
+    source.mkdir()
+    for number in range(60):
+        (source / f"{number}.bin").write_bytes(random.Random(number).randbytes(50_000 + number))
+    said = {
+        "alluxio_name": NAME,
+        "alluxio_environment": NAME,
+        "alluxio_port_offset": 6000,
+        "alluxio_datasets": [{"name": "own", "source": f"file://{source}"}],
+        "alluxio_gate_min_disk_ratio": 0.01,
+    }
+    yield said
+    playbook("playbooks/teardown.yml", **said)
+
+
+def kill_at(task: str, variables: dict[str, Any]) -> None:
+    """Start the job and kill it, children and all, while that task runs."""
+    command = [str(ANSIBLE_PLAYBOOK), "site.yml", "-e", json.dumps(variables)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSIBLE_NOCOLOR": "1"}
+    process = subprocess.Popen(
+        command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    reached = any(line.startswith(f"TASK [{task}") for line in process.stdout)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert reached, f"the job ended before it came to {task}"
+
+
+def test_a_killed_run_goes_on(variables: dict[str, Any]) -> None:
+    for task in TASKS:
+        kill_at(task, variables)
+    judged(playbook("site.yml", **variables))
+    for number in range(60):
+        wanted = random.Random(number).randbytes(50_000 + number)
+        assert Path(f"/mnt/{NAME}/own/data/{number}.bin").read_bytes() == wanted
