@@ -1,3 +1,5 @@
+package alluxio.image;
+
 import alluxio.conf.PropertyKey;
 import java.lang.reflect.Field;
 import java.util.TreeSet;
@@ -7,7 +9,7 @@ import java.util.regex.Pattern;
  * Prints every property key that one Alluxio version knows, sorted: plain keys as they are, templated ones as "~" and
  * the regular expression that Alluxio itself matches them with.
  *
- * <p>Run from the jars of that version: {@code java -cp 'jars/*' ListPropertyKeys.java}.
+ * <p>Run in the image: {@code java -cp '/opt/alluxio/jars/*' alluxio.image.ListPropertyKeys}.
  */
 public final class ListPropertyKeys {
   public static void main(String[] args) throws ReflectiveOperationException {
