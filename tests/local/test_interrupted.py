@@ -26,7 +26,7 @@ TASKS = (
 
 @pytest.fixture
 def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    for folder in list(tmp_path.parents)[:-2]:
+    for folder in [tmp_path, *list(tmp_path.parents)[:-2]]:
         folder.chmod(folder.stat().st_mode | 0o055)
     source = tmp_path / "set"
     source.mkdir()
