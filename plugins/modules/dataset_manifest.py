@@ -95,6 +95,8 @@ def main() -> None:
         if old is None:
             module.fail_json(msg=f"path: {path} is no manifest; make it first (playbooks/warm.yml does)")
         module.exit_json(changed=False, manifest=old, path=path)
+    if module.check_mode and source.startswith("file://") and not os.path.isdir(source[len("file://") :]):  # noqa: PTH112
+        module.exit_json(changed=True, manifest={}, path=path)  # what this very run would make before
     try:
         listing, digests = _open(module, source)
         if not listing.files:
