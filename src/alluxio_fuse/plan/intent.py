@@ -234,7 +234,6 @@ class FleetIntent(Strict):
     alluxio_overrides: dict[str, Any] = Field({}, description='Derived values said otherwise: {"worker.heap": 2Gi}.')
     alluxio_force: list[str] = Field([], description="Names of invariants that may be broken.")
     alluxio_check_disruptive: bool = Field(False, description="The check may drop the node's page cache.")
-    alluxio_check_bytes: Size | None = Field(None, description="At most this much is read per state.")
     alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
     alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
     alluxio_check_compare: list[str] = Field(

@@ -38,8 +38,13 @@ def test_nothing_stands_in_the_way() -> None:
             "localhost: port 19998",
             "nginx on 0.0.0.0",
         ),
+        (
+            {"listeners": [{"address": "127.0.0.1", "port": 29999, "process": None}]},
+            "localhost: port 29999",
+            "a process on 127.0.0.1",
+        ),
     ],
-    ids=["architecture", "distribution", "files", "foreign mount", "foreign listener"],
+    ids=["architecture", "distribution", "files", "foreign mount", "foreign listener", "listener on our address"],
 )
 def test_refused(facts: dict[str, Any], path: str, value: str) -> None:
     (finding,) = found(**facts)
