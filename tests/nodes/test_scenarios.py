@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[2]
-SCENARIOS = sorted(path.name for path in (CHECKOUT / "molecule").iterdir() if path.name != "shared")
+SCENARIOS = sorted({path.parent.name for path in CHECKOUT.glob("molecule/*/molecule.yml")} - {"shared"})
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-testinfra_hosts = [f"podman://alluxio-fuse-test-jdk-{suite}" for suite in ("bullseye", "bookworm", "trixie")]
+testinfra_hosts = [f"podman://alluxio-fuse-test-{suite}" for suite in ("bullseye", "bookworm", "trixie")]
 MAJOR = {"bullseye": 11, "bookworm": 17, "trixie": None}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-testinfra_hosts = ["podman://alluxio-fuse-test-cache-disks"]
+testinfra_hosts = ["podman://alluxio-fuse-test-bookworm"]
 TIERS = [("/var/lib/alluxio-fuse/tier/nvme-1", "xfs"), ("/var/lib/alluxio-fuse/tier/nvme-2", "ext4")]
 
 

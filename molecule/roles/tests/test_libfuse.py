@@ -2,7 +2,7 @@
 
 import pytest
 
-testinfra_hosts = [f"podman://alluxio-fuse-test-libfuse-{suite}" for suite in ("bullseye", "bookworm", "trixie")]
+testinfra_hosts = [f"podman://alluxio-fuse-test-{suite}" for suite in ("bullseye", "bookworm", "trixie")]
 BOTH = ("libfuse.so.2", "libfuse3.so.3")
 SONAMES = {"bullseye": BOTH, "bookworm": BOTH, "trixie": ("libfuse.so.2",)}
 

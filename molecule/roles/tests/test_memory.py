@@ -2,7 +2,7 @@
 
 import json
 
-testinfra_hosts = ["podman://alluxio-fuse-test-cache-memory"]
+testinfra_hosts = ["podman://alluxio-fuse-test-bullseye"]
 TIER = "/var/lib/alluxio-fuse/tier/memory"
 
 

@@ -1,0 +1,85 @@
+"""Alluxio on a node that no deployment of this bundle answers for: processes, mounts and units."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import network, ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_point_state
+
+MAIN_CLASS = re.compile(r"^alluxio(?!\.cli\.)(\.[a-z]+)+\.[A-Z]\w*$")
+UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+RECORDS = "/var/lib"
+PODS = "/var/lib/kubelet/"
+
+Leftover = dict[str, str]
+
+
+def read_leftovers(mounts: list[Mount], ours: list[str]) -> list[Leftover]:
+    """[{kind, name, state}] of Alluxio's processes, mounts and units that no ownership record on the node names.
+
+    kind process: `state` is where it runs; mount: its state; unit: installed. Mount points in `ours` are left out.
+    """
+    claimed = read_claims()
+    others = [mount for mount in mounts if mount["point"] not in ours and not mount["point"].startswith(PODS)]
+    return [*_processes(claimed), *_mounts(others, claimed), *_units(claimed)]
+
+
+def read_claims(root: str = RECORDS) -> set[tuple[str, str]]:
+    """(kind, id) of everything that deployments of this bundle, this one and others, made on the node."""
+    claims: set[tuple[str, str]] = set()
+    for path in Path(root).glob(f"*/{ownership.FILE}"):
+        try:
+            items = json.loads(path.read_text(encoding="utf-8"))["items"]
+            claims |= {(item["kind"], item["id"]) for item in items}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # no record: whoever acts on it says so
+    return claims
+
+
+def main_class(command: str) -> str | None:
+    """The service of Alluxio that a command line starts; its command line tools come and go."""
+    return next((word for word in command.split("\0") if MAIN_CLASS.match(word)), None)
+
+
+def _processes(claimed: set[tuple[str, str]]) -> list[Leftover]:
+    """JVMs of Alluxio in the node's own network. Pods have one of their own, or belong to a cluster."""
+    here, found = _link(Path("/proc/self/ns/net")), []
+    for folder in sorted(Path("/proc").glob("[0-9]*")):
+        started = main_class(network._text(folder / "cmdline"))
+        if not started or _link(folder / "ns/net") != here:
+            continue
+        groups = network._text(folder / "cgroup")
+        container = network._container(folder)
+        unit = re.search(r"/([^/]+\.service)$", groups, re.MULTILINE)
+        ours = ("container", container) in claimed or bool(unit and ("unit", unit.group(1)) in claimed)
+        if not ours and "kubepods" not in groups:
+            where = f"container {container}" if container else unit.group(1) if unit else f"process {folder.name}"
+            found.append({"kind": "process", "name": started, "state": where})
+    return found
+
+
+def _mounts(mounts: list[Mount], claimed: set[tuple[str, str]]) -> list[Leftover]:
+    found = []
+    for mount in mounts:
+        alluxio = mount["type"].startswith("fuse") and "alluxio" in f"{mount['type']} {mount['source']}".lower()
+        if alluxio and not any((kind, mount["point"]) in claimed for kind in ("directory", "mount")):
+            state = mount_point_state(mounts, mount["point"])["state"] or ""
+            found.append({"kind": "mount", "name": mount["point"], "state": state})
+    return found
+
+
+def _units(claimed: set[tuple[str, str]]) -> list[Leftover]:
+    files = {path.name for folder in UNIT_FOLDERS for path in Path(folder).glob("*alluxio*.service")}
+    foreign = sorted(name for name in files if ("unit", name) not in claimed)
+    return [{"kind": "unit", "name": name, "state": "installed"} for name in foreign]
+
+
+def _link(path: Path) -> str | None:
+    try:
+        return os.readlink(path)  # noqa: PTH115 - Path.readlink follows nothing either, and wants a path back
+    except OSError:
+        return None

@@ -1,0 +1,89 @@
+"""How fast the disks of caches are: a short fio, remembered, so that it is run once for each disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
+
+FILE = "media.json"
+SECONDS = 2
+MIB = 2**20
+SLOWEST = {"ssd": 100, "hdd": 20}  # MB/s below which a disk is broken, throttled, or not what it was said to be
+Medium = dict[str, Any]
+
+
+def load(state_dir: str) -> dict[str, dict[str, Any]]:
+    """{disk: {read_mb_s, write_mb_s, path}} as remembered."""
+    try:
+        return dict(json.loads(Path(state_dir, FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def save(state_dir: str, speeds: dict[str, dict[str, Any]]) -> None:
+    """Remember them; a crash leaves the old file or the new one."""
+    part = Path(state_dir, f".{FILE}.part")
+    part.write_text(json.dumps(speeds, indent=2) + "\n", encoding="utf-8")
+    part.chmod(0o644)
+    part.replace(Path(state_dir, FILE))
+
+
+def disks(media: list[Medium], mounts: list[Mount]) -> dict[str, Medium]:
+    """{disk: medium} to measure: one folder for each device of ours, and for each filesystem that folders lie on."""
+    devices = [medium for medium in media if medium["kind"] == "device"]
+    found: dict[str, Medium] = {device["device"]: device for device in devices}
+    for medium in media:
+        on_device = any(f"{medium['path']}/".startswith(f"{device['path']}/") for device in devices)
+        if medium["kind"] in ("directory", "filesystem") and not on_device:
+            found.setdefault(mount_of(mounts, medium["path"])["point"], medium)
+    return found
+
+
+def fio() -> str | None:
+    """Where fio is, if it is."""
+    return shutil.which("fio", path=SYSTEM_PATH)
+
+
+def measure(folder: str) -> dict[str, Any]:
+    """{read_mb_s, write_mb_s} past the page cache, of a file that is gone afterwards; a RuntimeError says why not."""
+    tool = fio()
+    room = os.statvfs(folder)
+    size = min(256 * MIB, room.f_bavail * room.f_frsize // 4) // MIB * MIB
+    if tool is None or size == 0:
+        raise RuntimeError("there is no fio" if tool is None else "there is no room for a file of 1 MiB")
+    file = Path(folder, ".speed")
+    speeds = {}
+    try:
+        for way in ("write", "read"):
+            command = [
+                *(tool, "--name=speed", f"--filename={file}", f"--size={size}", f"--rw={way}", "--bs=1M", "--direct=1"),
+                *("--ioengine=libaio", "--iodepth=16", f"--runtime={SECONDS}", "--time_based", "--output-format=json"),
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=TOOLS, cwd=folder)
+            if done.returncode != 0:
+                raise RuntimeError(f"fio: {(done.stderr or done.stdout).strip()[-200:]}")
+            answer = json.loads(done.stdout[done.stdout.index("{") :])
+            speeds[f"{way}_mb_s"] = round(answer["jobs"][0][way]["bw_bytes"] / 1e6)
+    finally:
+        file.unlink(missing_ok=True)
+    return speeds
+
+
+def findings(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> list[str]:
+    """A refusal for each disk that is absurdly slow for what it was said to be."""
+    found = []
+    for disk, medium in wanted.items():
+        read, least = speeds.get(disk, {}).get("read_mb_s"), SLOWEST.get(medium["medium"], 0)
+        if read is not None and read < least:
+            found.append(
+                f"{disk}: {read} MB/s; why: an {medium['medium']} reads at least {least} MB/s, so this one is broken,"
+                f" throttled or something else; do: look at it (smartctl, dmesg), name another, or say hdd"
+            )
+    return found
