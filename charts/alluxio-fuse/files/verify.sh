@@ -1,5 +1,5 @@
 # Refuses to start on the wrong storage.
-# usage: verify.sh [tier FOLDER POINT NAME_OF_POINT | own FOLDER OWNER | marker FILE SHA256]...     NAME_OF_POINT: its path on the node
+# usage: verify.sh [storage FOLDER POINT NAME_OF_POINT | own FOLDER OWNER | marker FILE SHA256]...     NAME_OF_POINT: its path on the node
 set -euo pipefail
 refuse() { echo "$*" >&2; exit 1; }
 
@@ -14,8 +14,8 @@ own() {
 
 while [ $# -gt 0 ]; do
   case $1 in
-    tier)
-      is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at $4, so blocks would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
+    storage)
+      is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at $4, so the cache would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
       [ "$(stat -c %d "$2")" = "$(stat -c %d "$3")" ] || refuse "$NODE_NAME: $2 is not on the filesystem that is mounted at $4: correct hostPath.path"
       shift 4 ;;
     own) own "$2" "$3"; shift 3 ;;

@@ -8,7 +8,7 @@ worker: [configure, verify]
 job-worker: []
 proxy: [configure]
 mounts: [configure, mounts]
-fuse: [configure, fuse-wait, fuse-prepare, fuse-live, fuse-ready]
+fuse: [configure, verify, fuse-wait, fuse-prepare, fuse-live, fuse-ready]
 startup-taint: [startup-taint]
 {{- end }}
 

@@ -161,6 +161,13 @@ fuse.startupTaint waits for mounts, but fuse.enabled is false: write fuse.startu
 {{- if and (hasPrefix "within" (default "" .freshness)) (has "kernel_cache" $fuse.mountOptions) }}
 {{ $at }}: with kernel_cache the kernel never looks again, which breaks freshness "{{ .freshness }}": write auto_cache
 {{- end }}
+{{- with $fuse.clientCache.hostPath }}
+{{- if and .mountPoint (not .path) }}
+{{ $at }}: clientCache.hostPath.mountPoint is {{ .mountPoint }} without a path: write hostPath.path, a folder below it
+{{- else if and .mountPoint (not (hasPrefix (printf "%s/" (trimSuffix "/" .mountPoint)) (printf "%s/" .path))) }}
+{{ $at }}: clientCache.hostPath.path {{ .path }} is not below hostPath.mountPoint {{ .mountPoint }}: the cache must lie on the device that is mounted there
+{{- end }}
+{{- end }}
 {{- if gt (add (len (include "alluxio.fullname" $)) (len .name)) 56 }}
 {{ $at }}: the names of its objects would be longer than 63 characters: shorten the dataset's or the release's name
 {{- end }}

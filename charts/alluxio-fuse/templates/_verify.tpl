@@ -9,7 +9,7 @@
 {{- $path := include "alluxio.tierMountPath" (dict "medium" $tier.medium "index" $index) -}}
 {{- if $tier.hostPath.mountPoint -}}
 {{- $point := printf "/points/%d" $index -}}
-{{- $words = concat $words (list "tier" $path $point $tier.hostPath.mountPoint) -}}
+{{- $words = concat $words (list "storage" $path $point $tier.hostPath.mountPoint) -}}
 {{- $mounts = append $mounts (dict "name" (printf "point-%d" $index) "mountPath" $point "readOnly" true) -}}
 {{- end -}}
 {{- $words = concat $words (list "own" $path (include "alluxio.clusterName" $root)) -}}

@@ -1,0 +1,41 @@
+"""Waits for a release, and says why when it does not come up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+display = Display()
+
+SPEC = {
+    "kubeconfig": {"type": "str"},
+    "context": {"type": "str"},
+    "namespace": {"type": "str", "required": True},
+    "release": {"type": "str", "required": True},
+    "timeout_s": {"type": "int", "default": 300},
+}
+
+
+class ActionModule(ActionBase):
+    """Runs on the controller; the namespace is looked at every two seconds."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Returns {changed: false, state: {component: [ready, wanted]}, pods: [Pod]}."""
+        from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
+
+        super().run(tmp, task_vars)
+        checked = ArgumentSpecValidator(SPEC).validate(self._task.args)
+        if checked.error_messages:
+            raise AnsibleActionFail("; ".join(checked.error_messages))
+        args = checked.validated_parameters
+        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
+        cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
+        try:
+            state = cluster.rollout(args["release"], args["timeout_s"], lambda line: display.display(f"  {line}"))
+        except client.RolloutError as error:
+            raise AnsibleActionFail(f"{args['release']} does not come up:\n{error}") from None
+        return {"changed": False, "state": state}

@@ -1,0 +1,167 @@
+#!/usr/bin/python
+"""Facts of a Kubernetes cluster, and of what the controller talks to it with."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: cluster_facts
+short_description: facts of a Kubernetes cluster and of the controller's tools
+description:
+  - Reads version, nodes and one namespace, and asks the API server in a dry run whether it would take a privileged pod.
+  - What cannot be reached is told in C(error) and is no failure of the module.
+  - Needs the Python package C(kubernetes), thus the Python that the set-up made. Nothing is written.
+options:
+  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
+  context: {description: "Context in it, or the current one.", type: str}
+  namespace: {description: Namespace of the deployment; it need not exist., type: str, required: true}
+  release: {description: Name of a release whose presence is wanted., type: str, required: true}
+  image: {description: Image of the pod in the dry run., type: str, required: true}
+attributes:
+  check_mode: {support: full}
+author: alluxio-fuse
+"""
+
+EXAMPLES = r"""
+- name: Look at the cluster
+  alluxio.fuse.cluster_facts:
+    namespace: alluxio-fuse
+    release: alluxio-fuse
+    image: registry.example.com/alluxio-fuse:2.9.6
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+cluster:
+  description: >-
+    C(python), C(programs) (version of C(helm) and C(kubectl), or null), C(where), C(error), C(version), C(nodes)
+    (by name: C(ready), C(why), C(address), C(labels), C(allocatable), C(images)), C(namespace)
+    (C(name), C(exists), C(labels)), C(installed) (whether the release is) and
+    C(refused), what the API server says against a privileged pod.
+  type: dict
+  returned: always
+"""
+
+PROGRAMS = {"helm": ["version", "--short"], "kubectl": ["version", "--client"]}
+
+
+def programs(module: AnsibleModule) -> dict[str, str | None]:
+    """Version of each program, None where it is absent."""
+    found: dict[str, str | None] = {}
+    for name, arguments in PROGRAMS.items():
+        path = module.get_bin_path(name)
+        said = module.run_command([path, *arguments])[1] if path else ""
+        match = re.search(r"v(\d+\.\d+\.\d+)", said)
+        found[name] = match[1] if match else None
+    return found
+
+
+def node(found: Any) -> dict[str, Any]:
+    """What is kept of a Node object."""
+    ready = next((one for one in found.status.conditions or [] if one.type == "Ready"), None)
+    address = next((one.address for one in found.status.addresses or [] if one.type == "InternalIP"), "")
+    return {
+        "ready": bool(ready and ready.status == "True"),
+        "why": (ready.message if ready else "") or "",
+        "address": address,
+        "labels": dict(found.metadata.labels or {}),
+        "allocatable": dict(found.status.allocatable or {}),
+        "images": sorted(name for image in found.status.images or [] for name in image.names or []),
+    }
+
+
+def ask(params: dict[str, Any]) -> dict[str, Any]:
+    """What the API server says."""
+    import kubernetes  # noqa: PLC0415 - its absence is told like any other reason
+
+    client = kubernetes.config.new_client_from_config(config_file=params["kubeconfig"], context=params["context"])
+    client.configuration.retries = 1
+    core = kubernetes.client.CoreV1Api(client)
+    version = kubernetes.client.VersionApi(client).get_code(_request_timeout=10)
+    nodes = {one.metadata.name: node(one) for one in core.list_node(_request_timeout=30).items}
+    labels, exists, installed = {}, True, []
+    try:
+        selector = f"owner=helm,name={params['release']},status=deployed"
+        installed = core.list_namespaced_secret(params["namespace"], label_selector=selector).items
+        labels = dict(core.read_namespace(params["namespace"]).metadata.labels or {})
+    except kubernetes.client.ApiException as error:
+        if error.status != 404:
+            raise
+        exists = False
+    return {
+        "version": [int(re.sub(r"\D", "", part)) for part in (version.major, version.minor)],
+        "nodes": nodes,
+        "namespace": {"name": params["namespace"], "exists": exists, "labels": labels},
+        "installed": bool(installed),
+        "refused": _refused(core, params, exists),
+    }
+
+
+def _refused(core: Any, params: dict[str, Any], exists: bool) -> list[str]:
+    """What admission says against a privileged pod that shares a mount with its node, in a dry run."""
+    import kubernetes  # noqa: PLC0415
+
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "alluxio-fuse-dry-run"},
+        "spec": {
+            "containers": [
+                {
+                    "name": "fuse",
+                    "image": params["image"],
+                    "securityContext": {"privileged": True},
+                    "volumeMounts": [{"name": "mnt", "mountPath": "/mnt", "mountPropagation": "Bidirectional"}],
+                }
+            ],
+            "volumes": [{"name": "mnt", "hostPath": {"path": "/mnt"}}],
+        },
+    }
+    try:
+        core.create_namespaced_pod(params["namespace"] if exists else "default", pod, dry_run="All")
+    except kubernetes.client.ApiException as error:
+        message = str(json.loads(error.body).get("message", error)) if error.body else str(error)
+        return [] if "PodSecurity" in message else [message]  # that of our namespace is read from its labels
+    return []
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "kubeconfig": {"type": "path"},
+            "context": {"type": "str"},
+            "namespace": {"type": "str", "required": True},
+            "release": {"type": "str", "required": True},
+            "image": {"type": "str", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    where = f"{params['kubeconfig'] or 'KUBECONFIG'}, {params['context'] or 'current context'}"
+    cluster: dict[str, Any] = {
+        "python": list(sys.version_info[:2]),
+        "programs": programs(module),
+        "where": where,
+        "error": None,
+        "version": [],
+        "nodes": {},
+        "namespace": {"name": params["namespace"], "exists": False, "labels": {}},
+        "installed": False,
+        "refused": [],
+    }
+    try:
+        cluster |= ask(params)
+    except Exception as error:  # the client raises what its parts raise: files, TLS, HTTP
+        cluster["error"] = str(error).splitlines()[0]
+    module.exit_json(changed=False, cluster=cluster)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+DOCUMENTATION = r"""
+module: pods_on_nodes
+short_description: Runs pods that are bound to nodes
+description:
+  - Makes the pods that are missing, and waits until they run or have ended. Pods that were to end are removed.
+  - Fails at once when waiting is hopeless, as for an image that a node cannot pull, and removes what it made.
+  - An action plugin does all of it on the controller.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: partial
+    description: Makes no pod and returns no results.
+options:
+  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
+  context: {description: "Context in it, or the current one.", type: str}
+  namespace: {description: Namespace of the pods., type: str, required: true}
+  pods: {description: Pod objects., type: list, elements: dict, required: true}
+  until: {description: Whether they stay or end., type: str, choices: [running, ended], default: running}
+  timeout_s: {description: Seconds to wait., type: int, default: 300}
+"""
+
+EXAMPLES = r"""
+- name: Prove that every node can pull the image
+  alluxio.fuse.pods_on_nodes:
+    namespace: alluxio-fuse
+    pods: "{{ ['node-1'] | map('alluxio.fuse.access_pod', deployment='a', into='a', image='example.com/a:1') }}"
+    until: ended
+"""
+
+RETURN = r"""
+results:
+  description: Of each pod C(name), C(node), C(annotations), C(phase) and C(log).
+  type: list
+  elements: dict
+  returned: always
+"""

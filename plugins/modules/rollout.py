@@ -1,0 +1,37 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+DOCUMENTATION = r"""
+module: rollout
+short_description: Waits until every pod of a release is ready
+description:
+  - Shows how many pods of each component are ready, whenever that changes.
+  - Fails at once when waiting is hopeless (no image, a container that ends again and again), else after O(timeout_s);
+    the message holds what the kubelet said, warnings, and the last lines of failing containers.
+  - An action plugin does all of it on the controller.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
+  context: {description: "Context in it, or the current one.", type: str}
+  namespace: {description: Namespace of the release., type: str, required: true}
+  release: {description: Name of the release., type: str, required: true}
+  timeout_s: {description: Seconds to wait., type: int, default: 300}
+"""
+
+EXAMPLES = r"""
+- name: Wait for the release
+  alluxio.fuse.rollout:
+    namespace: alluxio-fuse
+    release: alluxio-fuse
+"""
+
+RETURN = r"""
+state:
+  description: By component, how many pods are ready and how many are wanted.
+  type: dict
+  returned: always
+"""

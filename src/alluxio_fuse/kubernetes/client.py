@@ -1,0 +1,154 @@
+"""The few calls to a Kubernetes API that waiting and telling need, with plain dictionaries in and out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kubernetes import client as api
+from kubernetes import config
+
+from alluxio_fuse.kubernetes import pods as told
+
+Object = dict[str, Any]
+Said = Callable[[str], None]
+POLL_S = 2.0
+LAST_LINES = 15
+
+
+class RolloutError(RuntimeError):
+    """What was waited for will not come, or did not in time; the message is the reason."""
+
+
+class Cluster:
+    """One namespace of a cluster."""
+
+    def __init__(self, kubeconfig: str | None, context: str | None, namespace: str) -> None:
+        self._client = config.new_client_from_config(config_file=kubeconfig, context=context)
+        self._core = api.CoreV1Api(self._client)
+        self._apps = api.AppsV1Api(self._client)
+        self._namespace = namespace
+
+    def pods(self, selector: str) -> list[Object]:
+        """Pods of a label selector."""
+        return self._plain(self._core.list_namespaced_pod(self._namespace, label_selector=selector))
+
+    def logs(self, pod: str, container: str, previous: bool = False, lines: int | None = LAST_LINES) -> str:
+        """Last lines of a container; empty when there are none any more."""
+        try:
+            # without this the client hands back bytes as their Python notation
+            answer = self._core.read_namespaced_pod_log(
+                pod, self._namespace, container=container, previous=previous, tail_lines=lines, _preload_content=False
+            )
+        except api.ApiException:
+            return ""
+        text: str = answer.data.decode(errors="replace")
+        return text
+
+    def run(
+        self, wanted: Sequence[Object], until: frozenset[str], timeout: float, say: Said
+    ) -> tuple[bool, list[Object]]:
+        """Make pods that are missing and wait until each is in one of the phases; (whether any was made, pods)."""
+        made = [pod["metadata"]["name"] for pod in wanted if self._make(pod)]
+        names = {pod["metadata"]["name"] for pod in wanted}
+        try:
+            return bool(made), self._wait(names, until, timeout, say)
+        except RolloutError:
+            self.remove(made)
+            raise
+
+    def _make(self, pod: Object) -> bool:
+        name = pod["metadata"]["name"]
+        try:
+            found = self._core.read_namespaced_pod(name, self._namespace)
+            same = found.spec.containers[0].image == pod["spec"]["containers"][0]["image"]
+            if same and found.status.phase in ("Pending", "Running"):
+                return False
+            self.remove([name])
+        except api.ApiException as error:
+            if error.status != 404:
+                raise
+        try:
+            self._core.create_namespaced_pod(self._namespace, pod)
+        except api.ApiException as error:
+            raise RolloutError(f"pod {name}: {error.body or error.reason}") from None
+        return True
+
+    def remove(self, names: Iterable[str]) -> bool:
+        """Remove pods and wait until they are gone; whether there were any."""
+        there = False
+        for name in names:
+            try:
+                self._core.delete_namespaced_pod(name, self._namespace, grace_period_seconds=0)
+                there = True
+                while True:
+                    self._core.read_namespaced_pod(name, self._namespace)
+                    time.sleep(POLL_S / 4)
+            except api.ApiException as error:
+                if error.status != 404:
+                    raise
+        return there
+
+    def _wait(self, names: set[str], until: frozenset[str], timeout: float, say: Said) -> list[Object]:
+        deadline, last = time.monotonic() + timeout, ""
+        while True:
+            found = [pod for pod in self.pods("") if pod["metadata"]["name"] in names]
+            there = [pod for pod in found if pod["status"].get("phase") in until]
+            if len(there) == len(names):
+                return found
+            if (line := f"{len(there)} of {len(names)} pods") != last:
+                say(line)
+                last = line
+            self._give_up(found, time.monotonic() > deadline)
+            time.sleep(POLL_S / 2)
+
+    def rollout(self, instance: str, timeout: float, say: Said) -> dict[str, list[int]]:
+        """Wait until every pod of a release is there and ready; {component: [ready, wanted]}."""
+        selector = f"app.kubernetes.io/instance={instance},app.kubernetes.io/managed-by=Helm"
+        deadline, last = time.monotonic() + timeout, ""
+        while True:
+            wanted = told.wanted(self._controllers(selector))
+            pods = told.of_components(self.pods(f"app.kubernetes.io/instance={instance}"), wanted)
+            ready = told.ready(pods)
+            state = {name: [ready.get(name, 0), count] for name, (count, _) in wanted.items()}
+            line = ", ".join(f"{name} {have} of {count}" for name, (have, count) in state.items())
+            if line != last:
+                say(line)
+                last = line
+            rolled_out = wanted and all(done for _, done in wanted.values())
+            if rolled_out and all(have >= count for have, count in state.values()):
+                return state
+            self._give_up(pods, time.monotonic() > deadline)
+            time.sleep(POLL_S)
+
+    def _controllers(self, selector: str) -> list[Object]:
+        listings = (
+            self._apps.list_namespaced_stateful_set,
+            self._apps.list_namespaced_deployment,
+            self._apps.list_namespaced_daemon_set,
+        )
+        return [one for listing in listings for one in self._plain(listing(self._namespace, label_selector=selector))]
+
+    def _give_up(self, pods: list[Object], late: bool) -> None:
+        hopeless = told.hopeless(pods)
+        if not hopeless and not late:
+            return
+        logs = {
+            f"{pod}, container {container}": self.logs(pod, container, previous)
+            for pod, container, previous in told.failing(pods)
+        }
+        events = self._events({pod["metadata"]["name"] for pod in pods})
+        raise RolloutError(told.why(hopeless, events, logs))
+
+    def _events(self, names: set[str]) -> list[Object]:
+        """Of these pods, and of everything that makes pods."""
+        return [
+            {"type": one.type, "reason": one.reason, "message": one.message, "object": one.involved_object.name}
+            for one in self._core.list_namespaced_event(self._namespace).items
+            if one.involved_object.name in names or one.involved_object.kind != "Pod"
+        ]
+
+    def _plain(self, listing: Any) -> list[Object]:
+        found: list[Object] = self._client.sanitize_for_serialization(listing)["items"]
+        return found

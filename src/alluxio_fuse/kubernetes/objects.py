@@ -1,0 +1,130 @@
+"""Objects of ours beside the chart: Secrets, certificates, and the pods through which nodes are looked at."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Object = dict[str, Any]
+MANAGER = "alluxio-fuse"
+
+
+def labels(name: str, component: str) -> dict[str, str]:
+    """Labels by which teardown finds what is ours."""
+    return {
+        "app.kubernetes.io/name": "alluxio-fuse",
+        "app.kubernetes.io/instance": name,
+        "app.kubernetes.io/component": component,
+        "app.kubernetes.io/managed-by": MANAGER,
+    }
+
+
+def namespace(name: str, deployment: str) -> Object:
+    """The namespace, whose pods may be privileged: FUSE must be."""
+    security = {"pod-security.kubernetes.io/enforce": "privileged"}
+    made = {**labels(deployment, "namespace"), **security}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": made}}
+
+
+def secrets(deployment: str, into: str, credentials: Mapping[str, Mapping[str, str]]) -> list[Object]:
+    """A Secret for each dataset that has keys."""
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata(f"{deployment}-{dataset}", into, deployment, "credentials"),
+            "data": {key: base64.b64encode(keys[key].encode()).decode() for key in ("access_key", "secret_key")},
+        }
+        for dataset, keys in credentials.items()
+    ]
+
+
+def secret_names(deployment: str, said: Mapping[str, str], credentials: Sequence[str]) -> dict[str, str]:
+    """Name of each dataset's Secret: the user's, or ours."""
+    return {dataset: f"{deployment}-{dataset}" for dataset in credentials} | dict(said)
+
+
+def trust(deployment: str, into: str, certificates: str) -> Object:
+    """The certificates of private object stores, for the chart's `trust.configMap`."""
+    about = metadata(f"{deployment}-trust", into, deployment, "trust")
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": {"ca.crt": certificates}}
+
+
+def access_pod(
+    host: str,
+    *,
+    deployment: str,
+    into: str,
+    image: str,
+    pull_secrets: Sequence[str] = (),
+    folders: Sequence[str] = (),
+    stays: bool = False,
+) -> Object:
+    """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
+    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and the given `folders`.
+    """
+    mounts = [{"name": "mounts", "mountPath": f"/mnt/{deployment}", "mountPropagation": "HostToContainer"}]
+    volumes: list[Object] = [
+        {"name": "mounts", "hostPath": {"path": f"/mnt/{deployment}", "type": "DirectoryOrCreate"}},
+        {"name": "state", "emptyDir": {}},
+    ]
+    mounts.append({"name": "state", "mountPath": f"/var/lib/{deployment}"})
+    for number, folder in enumerate(folders):
+        volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder, "type": "Directory"}})
+        mounts.append({"name": f"folder-{number}", "mountPath": folder})
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata(f"{deployment}-access-{host}", into, deployment, "access"),
+        "spec": {
+            "nodeName": host,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "restartPolicy": "Always" if stays else "Never",
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"operator": "Exists"}],
+            **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
+            "containers": [
+                {
+                    "name": "access",
+                    "image": image,
+                    "command": ["sleep", "infinity"] if stays else ["true"],
+                    "securityContext": {"allowPrivilegeEscalation": False, "runAsUser": 0, "runAsGroup": 0},
+                    **({"volumeMounts": mounts} if stays else {}),
+                }
+            ],
+            **({"volumes": volumes} if stays else {}),
+        },
+    }
+
+
+SERVICES = ("master", "worker", "fuse")
+
+
+def unlabelled(deployment: str) -> dict[str, None]:
+    """A patch that takes our labels off a Node."""
+    return dict.fromkeys(f"alluxio-fuse/{deployment}.{service}" for service in SERVICES)
+
+
+def alluxio_command(deployment: str, into: str, kubeconfig: str, context: str) -> list[str]:
+    """Command on the controller that runs the Alluxio CLI in the first master."""
+    said = {"--kubeconfig": kubeconfig, "--context": context, "--namespace": into}
+    flags = [part for flag, value in said.items() if value for part in (flag, value)]
+    pod = ["exec", f"{deployment}-master-0", "--container", "master", "--", "/opt/alluxio/bin/alluxio"]
+    return ["kubectl", *flags, *pod]
+
+
+def without_image(nodes: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], image: str) -> list[str]:
+    """Hosts of which the kubelet does not say that the image is there."""
+    return [host for host in hosts if image not in nodes[host]["images"]]
+
+
+def addresses(nodes: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
+    """Addresses of hosts in the cluster."""
+    return sorted(nodes[host]["address"] for host in hosts if nodes[host]["address"])
+
+
+def metadata(name: str, into: str, deployment: str, component: str) -> Object:
+    """metadata of an object of ours."""
+    return {"name": name, "namespace": into, "labels": labels(deployment, component)}

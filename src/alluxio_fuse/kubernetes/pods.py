@@ -1,0 +1,119 @@
+"""What running pods tell: addresses of counters, which cache is whose, and why an install does not come up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+#: Ports of counters, as the chart's `alluxio.ports` names them.
+WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
+COMPONENT = "app.kubernetes.io/component"
+_WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
+
+
+def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where counters are read: {fuse: {node: {dataset: address}}, worker: [address], master: [address], identity: …}.
+
+    identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
+    pods: Pod objects of the release.
+    """
+    running = [pod for pod in pods if pod["status"].get("podIP")]
+    masters = [pod for pod in running if _component(pod) == "master"]
+    found: dict[str, Any] = {"fuse": {}, "identity": {}}
+    for kind in ("worker", "master"):
+        found[kind] = sorted(_address(pod, kind) for pod in running if _component(pod) == kind)
+    cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
+    for pod in running:
+        if not _component(pod).startswith("fuse-"):
+            continue
+        node, dataset = pod["spec"]["nodeName"], _component(pod).removeprefix("fuse-")
+        found["fuse"].setdefault(node, {})[dataset] = _address(pod, "fuse")
+        found["identity"].setdefault(node, {})[dataset] = f"{cluster}/{pod['metadata']['uid']}"
+    return found
+
+
+def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, bool]]:
+    """{component: (pods wanted, whether the controller is done with what was deployed)}.
+
+    A DaemonSet that updates OnDelete is done at once: its pods of before are left to their readers.
+    """
+    found: dict[str, tuple[int, bool]] = {}
+    for one in controllers:
+        spec, status = one["spec"], one.get("status", {})
+        daemons = "desiredNumberScheduled" in status
+        count = int(status["desiredNumberScheduled"] if daemons else spec.get("replicas", 1))
+        updated = int(status.get("updatedNumberScheduled" if daemons else "updatedReplicas", 0))
+        left = daemons and spec.get("updateStrategy", {}).get("type") == "OnDelete"
+        seen = status.get("observedGeneration") == one["metadata"]["generation"]
+        component = spec["template"]["metadata"]["labels"][COMPONENT]
+        found[component] = (count, bool(seen and (left or updated >= count)))
+    return found
+
+
+def of_components(pods: Iterable[Mapping[str, Any]], components: Iterable[str]) -> list[Any]:
+    """Pods of these components."""
+    names = set(components)
+    return [pod for pod in pods if _component(pod) in names]
+
+
+def ready(pods: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """{component: ready pods}."""
+    counted: dict[str, int] = {}
+    for pod in pods:
+        counted[_component(pod)] = counted.get(_component(pod), 0) + is_ready(pod)
+    return counted
+
+
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    """Whether the kubelet calls it ready."""
+    conditions = pod["status"].get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def hopeless(pods: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What waiting does not mend: images that cannot be had, containers that end again and again."""
+    said = []
+    for pod in pods:
+        for status in _statuses(pod):
+            waiting = (status.get("state") or {}).get("waiting") or {}
+            reason, restarts = waiting.get("reason", ""), status.get("restartCount", 0)
+            if reason in _WAITING and (reason != "CrashLoopBackOff" or restarts >= 3):
+                said.append(f"{pod['metadata']['name']}: {status['name']}: {reason}: {waiting.get('message', '')}")
+    return said
+
+
+def failing(pods: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, bool]]:
+    """(pod, container, whether its previous run is meant) whose last log lines tell why pods are not ready."""
+    found = []
+    for pod in pods:
+        if is_ready(pod) or pod["status"].get("phase") == "Succeeded":
+            continue
+        for status in _statuses(pod):
+            state = status.get("state") or {}
+            if "running" in state and not status.get("ready"):
+                found.append((pod["metadata"]["name"], status["name"], False))
+            elif status.get("restartCount") or (state.get("terminated") or {}).get("exitCode"):
+                found.append((pod["metadata"]["name"], status["name"], "terminated" not in state))
+    return found
+
+
+def why(hopeless_: Sequence[str], events: Sequence[Mapping[str, Any]], logs: Mapping[str, str]) -> str:
+    """The reason of a failed install: what the kubelet said, warnings, and the last words of failing containers."""
+    parts = [*hopeless_]
+    warnings = [one for one in events if one.get("type") == "Warning"][-10:]
+    parts += [f"{one['object']}: {one['reason']}: {one['message']}" for one in warnings]
+    parts += [f"last lines of {name}:\n{text.strip()}" for name, text in logs.items() if text.strip()]
+    return "\n".join(dict.fromkeys(parts)) or "nothing was said; kubectl describe pods tells more"
+
+
+def _statuses(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    status = pod["status"]
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+
+
+def _component(pod: Mapping[str, Any]) -> str:
+    return str((pod["metadata"].get("labels") or {}).get(COMPONENT, ""))
+
+
+def _address(pod: Mapping[str, Any], kind: str) -> str:
+    return f"{pod['status']['podIP']}:{WEB[kind]}"

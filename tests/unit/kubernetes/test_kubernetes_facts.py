@@ -1,0 +1,97 @@
+"""Facts of Node objects, and what speaks against a cluster."""
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.kubernetes.facts import quantity, with_node
+from alluxio_fuse.kubernetes.findings import cluster_findings
+from alluxio_fuse.plan.examples import facts
+
+GIB = 2**30
+
+
+def node(**more: Any) -> dict[str, Any]:
+    allocatable = {"memory": "8388608Ki", "cpu": "3920m", "nvidia.com/gpu": "4"}
+    labels = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.memory": "15360"}
+    return {"ready": True, "why": "", "labels": labels, "allocatable": allocatable, "images": [], **more}
+
+
+def cluster(**more: Any) -> dict[str, Any]:
+    return {
+        "python": [3, 14],
+        "programs": {"helm": "4.1.4", "kubectl": "1.34.5"},
+        "where": "KUBECONFIG, current context",
+        "error": None,
+        "version": [1, 34],
+        "nodes": {"gpu-1": node()},
+        "namespace": {"name": "data", "exists": True, "labels": {}},
+        "installed": False,
+        "refused": [],
+        **more,
+    }
+
+
+def said(**more: Any) -> list[str]:
+    return [str(found) for found in cluster_findings(cluster(**more), ["gpu-1"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"), [("24581684Ki", 24581684 * 1024), ("2G", 2 * 10**9), ("1500m", 1), ("7", 7), ("1Ti", 2**40)]
+)
+def test_quantities(text: str, amount: int) -> None:
+    assert quantity(text) == amount
+
+
+@pytest.mark.parametrize("text", ["", "1.5Gi", "Ki", "1KI"])
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match="not a quantity"):
+        quantity(text)
+
+
+def test_a_node_bounds_memory_and_processors_and_names_its_gpus() -> None:
+    known = with_node(facts(memory=64, cpus=16), node())
+    assert known["memory"]["limit"] == 8 * GIB
+    assert known["cpus"] == 3.92
+    assert [(gpu["model"], gpu["memory"]) for gpu in known["gpus"]] == [("Tesla-T4", 15 * GIB)] * 4
+
+
+def test_gpus_seen_on_the_node_itself_count() -> None:
+    assert len(with_node(facts(gpus=("NVIDIA H100",)), node())["gpus"]) == 1
+
+
+def test_a_pod_does_not_tell_whether_its_node_has_fuse() -> None:
+    blind = facts(fuse={**facts()["fuse"], "device": False})
+    assert with_node(blind, node())["fuse"]["device"] is False
+    assert with_node(blind, node(), node_access=False)["fuse"]["device"] is True
+
+
+def test_a_sound_cluster() -> None:
+    assert said() == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"python": [3, 11]}, ("3.11", "make setup-kubernetes")),
+        ({"programs": {"helm": None, "kubectl": "1"}}, ("helm on the controller", "make setup-kubernetes")),
+        ({"error": "connection refused"}, ("connection refused", "alluxio_kubernetes.kubeconfig")),
+        ({"version": [1, 24]}, ("1.24", "1.25")),
+        ({"nodes": {"other": node()}}, ("gpu-1: host", "no node of this name", "other")),
+        ({"nodes": {"gpu-1": node(ready=False, why="kubelet stopped")}}, ("NotReady", "kubelet stopped")),
+        (
+            {"namespace": {"name": "d", "exists": True, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}}},
+            ("baseline", "privileged"),
+        ),
+        ({"refused": ["policy no-privileged: denied"]}, ("policy no-privileged", "exempted")),
+    ],
+)
+def test_each_fault_is_named_with_a_way_out(wrong: dict[str, Any], words: tuple[str, ...]) -> None:
+    (text,) = said(**wrong)
+    for word in words:
+        assert word in text
+
+
+def test_the_level_of_a_namespace_that_is_not_there_yet_is_ours_to_set() -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    assert said(namespace={"name": "d", "exists": False, "labels": labels}) == []

@@ -1,0 +1,105 @@
+"""What running pods tell."""
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.kubernetes import pods
+
+
+def pod(component: str, node: str = "gpu-1", ready: bool = True, **status: Any) -> dict[str, Any]:
+    name = f"a-{component}-{node}"
+    return {
+        "metadata": {"name": name, "uid": f"uid-{name}", "labels": {pods.COMPONENT: component}},
+        "spec": {"nodeName": node},
+        "status": {
+            "podIP": "10.0.0.1",
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": str(ready)}],
+            **status,
+        },
+    }
+
+
+def container(state: dict[str, Any], restarts: int = 0, ready: bool = False) -> dict[str, Any]:
+    return {"containerStatuses": [{"name": "c", "state": state, "restartCount": restarts, "ready": ready}]}
+
+
+def controller(count: int, updated: int, generation: int = 1, **spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {pods.COMPONENT: "worker"}}}
+    return {
+        "metadata": {"generation": 1},
+        "spec": {"replicas": count, "template": template, **spec},
+        "status": {"observedGeneration": generation, "updatedReplicas": updated},
+    }
+
+
+def daemons(count: int, updated: int, strategy: str) -> dict[str, Any]:
+    one = controller(0, 0, updateStrategy={"type": strategy})
+    one["status"] = {"observedGeneration": 1, "desiredNumberScheduled": count, "updatedNumberScheduled": updated}
+    return one
+
+
+def test_endpoints_and_identity() -> None:
+    found = pods.endpoints([pod("master"), pod("worker"), pod("fuse-a"), pod("fuse-a", node="gpu-2"), pod("mounts")])
+    assert found["master"] == ["10.0.0.1:19999"]
+    assert found["worker"] == ["10.0.0.1:30000"]
+    assert found["fuse"] == {"gpu-1": {"a": "10.0.0.1:49999"}, "gpu-2": {"a": "10.0.0.1:49999"}}
+    assert found["identity"]["gpu-1"]["a"] != found["identity"]["gpu-2"]["a"]
+
+
+def test_another_master_or_another_fuse_is_another_identity() -> None:
+    def identity(master: str, fuse: str) -> str:
+        found = [pod("master"), pod("fuse-a")]
+        found[0]["metadata"]["uid"], found[1]["metadata"]["uid"] = master, fuse
+        return str(pods.endpoints(found)["identity"]["gpu-1"]["a"])
+
+    assert len({identity("m", "f"), identity("n", "f"), identity("m", "g")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("made", "done"),
+    [
+        (controller(2, 2), True),
+        (controller(2, 1), False),
+        (controller(2, 2, generation=0), False),
+        (daemons(2, 0, "OnDelete"), True),
+        (daemons(2, 1, "RollingUpdate"), False),
+        (daemons(2, 2, "RollingUpdate"), True),
+    ],
+)
+def test_when_a_controller_is_done(made: dict[str, Any], done: bool) -> None:
+    assert pods.wanted([made])["worker"] == (2, done)
+
+
+def test_ready_pods_of_each_component() -> None:
+    assert pods.ready([pod("worker"), pod("worker", ready=False), pod("master")]) == {"worker": 1, "master": 1}
+
+
+@pytest.mark.parametrize(
+    ("state", "restarts", "hopeless"),
+    [
+        ({"waiting": {"reason": "ErrImagePull", "message": "not found"}}, 0, True),
+        ({"waiting": {"reason": "CrashLoopBackOff"}}, 1, False),
+        ({"waiting": {"reason": "CrashLoopBackOff"}}, 3, True),
+        ({"waiting": {"reason": "ContainerCreating"}}, 0, False),
+        ({"running": {}}, 0, False),
+    ],
+)
+def test_what_waiting_does_not_mend(state: dict[str, Any], restarts: int, hopeless: bool) -> None:
+    assert bool(pods.hopeless([pod("worker", ready=False, **container(state, restarts))])) is hopeless
+
+
+def test_whose_last_words_are_wanted() -> None:
+    ended = container({"waiting": {"reason": "CrashLoopBackOff"}}, restarts=2)
+    slow = container({"running": {}})
+    found = pods.failing([pod("worker"), pod("master", ready=False, **ended), pod("fuse-a", ready=False, **slow)])
+    assert found == [("a-master-gpu-1", "c", True), ("a-fuse-a-gpu-1", "c", False)]
+
+
+def test_the_reason_holds_all_that_was_said_once() -> None:
+    event = {"type": "Warning", "reason": "Failed", "message": "no such image", "object": "a-worker"}
+    text = pods.why(["a-worker: ErrImagePull"], [event, event], {"a-worker, container c": "java: no"})
+    assert text.count("no such image") == 1
+    assert "ErrImagePull" in text
+    assert "java: no" in text

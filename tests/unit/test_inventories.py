@@ -1,0 +1,92 @@
+"""The inventories that users copy are planned on nodes as they describe, and rendered into values of the chart."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.chart.values import chart_values
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import facts, filesystem
+
+ROOT = Path(__file__).parents[2]
+CACHE = {"gpu_t4": 900, "gpu_a100": 7000, "gpu_h100": 14000}
+MACHINES: dict[str, dict[str, Any]] = {
+    "masters": {"memory": 64, "cpus": 16},
+    "gpu_t4": {"memory": 64, "cpus": 8, "gpus": ("Tesla T4",)},
+    "gpu_a100": {"memory": 1024, "cpus": 96, "gpus": ("NVIDIA A100-SXM4-80GB",) * 8},
+    "gpu_h100": {"memory": 2048, "cpus": 192, "gpus": ("NVIDIA H100 80GB HBM3",) * 8},
+    "gpu_pool": {"memory": 512, "cpus": 96, "gpus": ("NVIDIA A100-SXM4-80GB",) * 8},
+}
+CLUSTERS = ("staging", "production", "managed")
+
+
+def inventory(name: str) -> dict[str, Any]:
+    command = [f"{sys.prefix}/bin/ansible-inventory", "-i", f"inventories/{name}", "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    listed: dict[str, Any] = json.loads(done.stdout)
+    return listed
+
+
+def fleet(name: str) -> dict[str, Any]:
+    """The hosts of an inventory with facts of the machines that it describes."""
+    listed = inventory(name)
+    hosts = {}
+    for host, variables in listed["_meta"]["hostvars"].items():
+        groups = [group for group, about in listed.items() if host in about.get("hosts", [])]
+        pool = next(group for group in reversed(groups) if group in MACHINES)
+        if any(group.startswith("gpu_") for group in groups):
+            groups.append("gpu_nodes")
+            pool = next(group for group in groups if group in MACHINES and group != "masters")
+        volumes = [filesystem("/", 200)]
+        if pool in CACHE:
+            volumes.append(filesystem("/mnt/cache", CACHE[pool], inodes_free=400_000_000))
+        said = {key: value for key, value in variables.items() if key.startswith("alluxio_")}
+        known = facts(**MACHINES[pool], filesystems=volumes)
+        hosts[host] = {"groups": groups, "variables": said, "facts": known}
+    return hosts
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_it_is_planned_and_rendered(name: str) -> None:
+    made = plan(fleet(name)).dump()
+    values = chart_values(made, {"imagenet": "keys"})
+    assert values["datasets"][0]["credentials"]["secret"] == "keys"  # noqa: S105 - a name
+    assert values["master"]["replicas"] == (3 if name == "production" else 1)
+    assert made["environment"] == name
+
+
+def test_pools_share_one_shape_and_say_so() -> None:
+    hosts = fleet("staging")
+    for host in hosts.values():
+        host["variables"]["alluxio_datasets"][0]["bytes"] = "1Ti"
+    made = plan(hosts).dump()
+    t4, a100 = made["nodes"]["staging-t4-1"], made["nodes"]["staging-a100-1"]
+    assert t4["worker"]["tiers"] == a100["worker"]["tiers"]
+    assert t4["fuse/imagenet"]["heap"] == a100["fuse/imagenet"]["heap"]
+    assert a100["node"]["memory_page_cache"]["amount"] > t4["node"]["memory_page_cache"]["amount"]
+    (warning,) = [one for one in made["warnings"] if one["path"] == "gpu_nodes"]
+    assert "staging-a100-1" in warning["message"]
+
+
+def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
+    production, managed = plan(fleet("production")).dump()["nodes"], plan(fleet("managed")).dump()["nodes"]
+    assert production["prod-cpu-1"]["node"]["labels"]["amount"] == {"alluxio-fuse/alluxio-fuse.master": "true"}
+    assert production["prod-h100-1"]["node"]["labels"]["amount"] == {
+        "alluxio-fuse/alluxio-fuse.worker": "true",
+        "alluxio-fuse/alluxio-fuse.fuse": "true",
+    }
+    assert managed["managed-gpu-2"]["node"]["labels"]["amount"] == {}
+
+
+def test_environments_are_alike_in_shape() -> None:
+    """The same variables everywhere but for what an environment has of its own."""
+    own = {"alluxio_check_disruptive", "alluxio_gpus", "alluxio_credentials", "alluxio_cache_tiers"}
+    shapes = []
+    for name in CLUSTERS:
+        said = {key for host in fleet(name).values() for key in host["variables"]} - own
+        shapes.append(said)
+    assert shapes[0] == shapes[1] == shapes[2]
