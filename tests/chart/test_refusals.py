@@ -77,6 +77,14 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         worker(tiers=[{**SSD, "hostPath": {"path": "/mnt/nvme01/tier", "mountPoint": "/mnt/nvme0"}}]),
         "hostPath.path /mnt/nvme01/tier is not below hostPath.mountPoint /mnt/nvme0",
     ),
+    "client cache beside its device": (
+        datasets({"fuse": {"clientCache": {"hostPath": {"path": "/mnt/nvme01/cache", "mountPoint": "/mnt/nvme0"}}}}),
+        "clientCache.hostPath.path /mnt/nvme01/cache is not below hostPath.mountPoint /mnt/nvme0",
+    ),
+    "client cache without a folder": (
+        {"datasets": [IMAGENET], "fuse": {"clientCache": {"hostPath": {"mountPoint": "/mnt/nvme0"}}}},
+        "clientCache.hostPath.mountPoint is /mnt/nvme0 without a path: write hostPath.path",
+    ),
     "claim of memory": (
         worker(kind="StatefulSet", tiers=[{"medium": "memory", "quota": "1Gi", "claim": {}}]),
         "a claim is not memory: write medium ssd or hdd, or emptyDir {}",

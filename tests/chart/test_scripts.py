@@ -69,13 +69,13 @@ class TestPrepare:
 
 class TestVerify:
     def test_tier_on_the_filesystem_that_is_mounted(self, tmp_path: Path) -> None:
-        script = 'mount -t tmpfs tmpfs "$1" && mkdir "$1/tier" && bash "$2" tier "$1/tier" "$1" /mnt/nvme0'
+        script = 'mount -t tmpfs tmpfs "$1" && mkdir "$1/tier" && bash "$2" storage "$1/tier" "$1" /mnt/nvme0'
         assert bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1").returncode == 0
 
     def test_tier_where_nothing_is_mounted(self, tmp_path: Path) -> None:
         (tmp_path / "tier").mkdir()
         done = bash(
-            'mount --bind "$1" "$1" && bash "$2" tier "$1/tier" "$1" /mnt/nvme0',
+            'mount --bind "$1" "$1" && bash "$2" storage "$1/tier" "$1" /mnt/nvme0',
             tmp_path,
             FILES / "verify.sh",
             NODE_NAME="n1",
@@ -85,7 +85,7 @@ class TestVerify:
 
     def test_tier_beside_the_filesystem(self, tmp_path: Path) -> None:
         (tmp_path / "point").mkdir()
-        script = 'mount -t tmpfs tmpfs "$1/point" && bash "$2" tier "$1" "$1/point" /mnt/nvme0'
+        script = 'mount -t tmpfs tmpfs "$1/point" && bash "$2" storage "$1" "$1/point" /mnt/nvme0'
         done = bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1")
         assert done.returncode == 1
         assert "is not on the filesystem" in done.stderr

@@ -1,0 +1,54 @@
+"""The cluster under test: that of $KUBECONFIG, or the lab.
+
+With a KUBECONFIG of your own, $CLUSTER_SETTINGS names a YAML file with what the lab writes to
+.lab/inventory/group_vars/all/lab.yml: an S3 store that pods reach, its keys, and the sample that its bucket holds.
+Nodes with the label nvidia.com/gpu.present=true get workers and mounts; `lab_image` says where they find the image.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from cluster import ROOT, Cluster
+
+LAB = ROOT / ".lab"
+LAB_COMMAND = [sys.executable, str(ROOT / "tests" / "lab" / "cluster")]
+
+
+@pytest.fixture(scope="session")
+def kubeconfig() -> Iterator[Path]:
+    """The user's cluster; or the lab, brought up, and taken down unless it was up before."""
+    if given := os.environ.get("KUBECONFIG"):
+        yield Path(given)
+        return
+    was_up = (LAB / "kubeconfig").exists()
+    subprocess.run([*LAB_COMMAND, "up"], check=True)
+    yield LAB / "kubeconfig"
+    if not was_up:
+        subprocess.run([*LAB_COMMAND, "down"], check=True)
+
+
+@pytest.fixture(scope="session")
+def cluster(kubeconfig: Path) -> Cluster:
+    """The cluster, ready for releases."""
+    settings = Path(os.environ.get("CLUSTER_SETTINGS") or LAB / "inventory/group_vars/all/lab.yml")
+    if not settings.exists():
+        pytest.fail(
+            f"{settings} is missing: set CLUSTER_SETTINGS to a file like that of `make lab`, or unset KUBECONFIG"
+        )
+    fetched = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "tools.py"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return Cluster(Path(fetched.stdout.strip()), kubeconfig, yaml.safe_load(settings.read_text()))
+
+
+@pytest.fixture(scope="session")
+def lab(kubeconfig: Path) -> list[str]:
+    """The command line that changes the lab's nodes; skipped where the cluster is not the lab."""
+    if kubeconfig.resolve() != (LAB / "kubeconfig").resolve():
+        pytest.skip("nodes are added to the lab only")
+    return LAB_COMMAND

@@ -1,0 +1,91 @@
+"""The main job on the lab, run as a user does, and what it leaves on nodes and in the cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cluster import ROOT, Cluster
+
+sys.path.insert(0, str(ROOT / "tests"))
+from local.bundle import Run
+from snapshot import Snapshot
+
+HERE = Path(__file__).parent
+ENVIRONMENT, MANAGED = HERE / "environment", HERE / "managed"
+PROGRAMS = Path(sys.executable).parent
+NAME = "alluxio-fuse"
+SOURCE = ("worker", ["Worker.BytesReadPerUfs"])
+
+
+@dataclass(frozen=True)
+class Job:
+    """Playbooks against the lab."""
+
+    cluster: Cluster
+    layers: tuple[Path, ...] = (ENVIRONMENT,)
+
+    def play(self, name: str, *arguments: str, **variables: Any) -> Run:
+        """Runs a playbook with the lab's inventory, and further variables by a file."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
+            json.dump(variables, extra)
+            extra.flush()
+            inventories = [part for one in (ROOT / ".lab/inventory", *self.layers) for part in ("-i", str(one))]
+            done = subprocess.run(
+                [str(PROGRAMS / "ansible-playbook"), name, *inventories, "-e", f"@{extra.name}", *arguments],
+                cwd=ROOT,
+                env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=1500,
+                check=False,
+            )
+        return Run(done.returncode, done.stdout)
+
+    def nodes(self) -> dict[str, Snapshot]:
+        """What each node is like."""
+        script = (ROOT / "tests" / "snapshot.py").read_text()
+        taken = {}
+        for name in [one["metadata"]["name"] for one in self.cluster.get("nodes")]:
+            command = ["podman", "exec", "--interactive", name, "python3", "-", "take"]
+            done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+            taken[name] = json.loads(done.stdout)
+        return taken
+
+    def objects(self) -> dict[str, list[str]]:
+        """What there is in the cluster: namespaces, objects of the whole cluster, labels of nodes."""
+        listed = {kind: self.names(kind) for kind in ("namespaces", "priorityclasses", "clusterroles", "pv")}
+        labels = [f"{one['metadata']['name']} {one['metadata']['labels']}" for one in self.cluster.get("nodes")]
+        return {**listed, "labels": labels}
+
+    def names(self, kind: str) -> list[str]:
+        """Names of all objects of a kind."""
+        return sorted(one["metadata"]["name"] for one in self.cluster.get(kind))
+
+    def release(self) -> dict[str, tuple[str, int]]:
+        """Pods of the release, by name: uid, and restarts of their containers."""
+        return {
+            name: (pod["metadata"]["uid"], sum(one["restartCount"] for one in pod["status"]["containerStatuses"]))
+            for name, pod in self.cluster.pods(NAME).items()
+            if pod["metadata"]["labels"]["app.kubernetes.io/component"] not in ("access", "consumer")
+        }
+
+    def under_store_bytes(self) -> float:
+        """Bytes that all workers have read from the store so far, by their own counters."""
+        workers = [f"{pod['status']['podIP']}:30000" for pod in self.cluster.pods(NAME, "worker").values()]
+        script = (ROOT / "plugins/module_utils/counters.py").read_text()
+        asked = {"worker": workers}, {"under_store": SOURCE}
+        script += f"\nprint(json.dumps(snapshot(*{asked!r})))\n"
+        command = ["podman", "exec", "--interactive", self.cluster.gpu_nodes()[0], "python3", "-"]
+        done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout)
+        assert found["unreachable"] == []
+        return float(found["under_store"] or 0)

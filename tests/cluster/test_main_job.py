@@ -1,0 +1,123 @@
+"""From bare nodes to verified reads and back, by the playbooks alone. The order matters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cluster import ROOT, Cluster
+from main_job import ENVIRONMENT, HERE, MANAGED, NAME, Job
+
+sys.path.insert(0, str(ROOT / "tests"))
+from local.bundle import Run, judged, latest, succeed
+from snapshot import compare, read_exceptions
+
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
+    made = Job(cluster)
+    yield made
+    made.play("playbooks/teardown.yml")
+
+
+@pytest.fixture(scope="module")
+def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Nodes and cluster before anything is done."""
+    return job.nodes(), job.objects()
+
+
+@pytest.fixture(scope="module")
+def deployed(job: Job, before: Any) -> Run:
+    return judged(job.play("site.yml"))
+
+
+def test_an_image_that_no_node_can_have_is_refused_before_anything_is_installed(job: Job, before: Any) -> None:
+    run = job.play("playbooks/preflight.yml", alluxio_image="localhost/no-such-image:1")
+    assert run.status != 0
+    assert "ErrImage" in run.output or "ImagePullBackOff" in run.output
+    assert "no-such-image" in run.output
+    assert job.cluster.pods(NAME) == {}
+
+
+def test_a_first_install_that_fails_says_why_and_is_taken_away(job: Job, before: Any) -> None:
+    run = job.play("site.yml", alluxio_overrides={"master.jvm_flags": ["-XX:+NoSuchFlag"]})
+    assert run.status != 0
+    assert "Unrecognized VM option 'NoSuchFlag'" in run.output
+    assert job.cluster.pods(NAME, "master") == {}
+
+
+def test_every_node_reads_every_byte(deployed: Run, job: Job) -> None:
+    check = latest("check")
+    assert {one["host"] for one in check["datasets"]} == set(job.cluster.gpu_nodes())
+    assert all(one["wrong"] == 0 for one in check["datasets"])
+    assert all(one["coverage"] == "all" and one["digested"] >= one["files"] for one in check["datasets"])
+
+
+def test_pods_read_as_their_readers_and_as_strangers(deployed: Run, job: Job) -> None:
+    for node in job.cluster.gpu_nodes():
+        for uid in (0, 65533):
+            assert f"{node}: imagenet in a pod of uid {uid}: 200 files compared, all right" in deployed.output
+
+
+def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:
+    canaries = [job.cluster.settings["lab_access_key"], job.cluster.settings["lab_secret_key"]]
+    kinds = ("pods", "configmaps", "daemonsets", "statefulsets", "deployments", "events")
+    told = [deployed.output, *(json.dumps(job.cluster.get(kind, f"--namespace={NAME}")) for kind in kinds)]
+    told += [path.read_text() for path in (ROOT / "runs").rglob("*") if path.is_file()]
+    for name, pod in job.cluster.pods(NAME).items():
+        told.append(job.cluster.kubectl("logs", f"--namespace={NAME}", name, "--all-containers", "--tail=-1"))
+        assert not any(canary in json.dumps(pod) for canary in canaries)
+    assert not [text[:200] for text in told if any(canary in text for canary in canaries)]
+
+
+def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
+    node = job.cluster.gpu_nodes()[0]
+    was, read = job.release(), job.under_store_bytes()
+    script = f"cd /mnt/{NAME}/imagenet/data; while true; do find . -type f -exec cat {{}} + >/dev/null || exit 7; done"
+    with subprocess.Popen(["podman", "exec", node, "sh", "-c", script]) as reader:
+        run = judged(job.play("site.yml"))
+        assert reader.poll() is None
+        subprocess.run(["podman", "exec", node, "pkill", "-f", "while true; do find"], check=False)
+        reader.kill()
+    assert run.changed == 0, run.tasks("changed")
+    assert job.release() == was
+    assert job.under_store_bytes() - read < GIB
+    assert "left alone, in use by" in run.output
+
+
+def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> None:
+    was = job.release()
+    succeed(job.play("playbooks/plan.yml", alluxio_overrides={"worker.jvm_flags": ["-Dalluxio.test=1"]}))
+    run = succeed(job.play("playbooks/services.yml"))
+    assert run.changed == 1, run.tasks("changed")
+    now = job.release()
+    assert {name for name in was if now.get(name) != was[name]} == {name for name in was if "-worker-" in name}
+
+
+def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job, before: Any) -> None:
+    succeed(job.play("playbooks/teardown.yml"))
+    nodes, objects = before
+    general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
+    exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
+    for name, after in job.nodes().items():
+        assert compare(nodes[name], after, exceptions) == []
+    assert job.objects() == objects
+    assert succeed(job.play("playbooks/teardown.yml")).changed == 0
+
+
+def test_only_a_kubeconfig_is_enough(job: Job, before: Any) -> None:
+    """Without any connection to nodes: pods stand in for them."""
+    managed = Job(job.cluster, (ENVIRONMENT, MANAGED))
+    run = judged(managed.play("site.yml"))
+    check = latest("check")
+    assert {one["host"] for one in check["datasets"]} == set(job.cluster.gpu_nodes())
+    assert all(one["wrong"] == 0 for one in check["datasets"])
+    assert "nodes were looked at from pods" in run.output
+    succeed(managed.play("playbooks/teardown.yml"))
+    assert NAME not in job.names("namespaces")

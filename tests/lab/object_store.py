@@ -1,0 +1,149 @@
+"""A real S3 store for tests: SeaweedFS, on loopback or in the lab, TLS with a CA of its own."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+WEED = Path(sys.executable).with_name("weed")
+HTTPS_PORT = 17834
+TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
+SETTINGS = {
+    "master.telemetry": "false",
+    "master.port": 17333,
+    "volume.port": 17080,
+    "filer.port": 17888,
+    "s3": "true",
+    "s3.port": 17833,
+    "s3.port.https": HTTPS_PORT,
+    "s3.port.iceberg": 0,
+    "s3.port.lance": 0,
+}
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """Where the store is, the key of its owner, and a key that can only read and list, for deployments."""
+
+    endpoint: str
+    ca_file: Path
+    owner: tuple[str, str]
+    access_key: str
+    secret_key: str
+    pid: int = 0
+
+    def sent(self) -> int:
+        """Bytes that the store's process has written anywhere, to its readers above all."""
+        fields = dict(line.split(": ") for line in Path(f"/proc/{self.pid}/io").read_text().splitlines())
+        return int(fields["wchar"])
+
+    def client(self) -> Any:
+        """A client with the owner's key."""
+        access_key, secret_key = self.owner
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            region_name="us-east-1",
+            verify=str(self.ca_file),
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret_key,
+        )
+
+
+def certificates(folder: Path, address: str) -> None:
+    """ca.crt and a server certificate for the address signed by it."""
+
+    def openssl(command: str) -> None:
+        subprocess.run(["openssl", *shlex.split(command)], cwd=folder, check=True, capture_output=True)
+
+    openssl("req -x509 -newkey rsa:2048 -nodes -days 2 -subj '/CN=test CA' -keyout ca.key -out ca.crt")
+    openssl(f"req -newkey rsa:2048 -nodes -subj /CN={address} -keyout s3.key -out s3.csr")
+    (folder / "san").write_text(f"subjectAltName=IP:{address}\n")
+    openssl("x509 -req -in s3.csr -CA ca.crt -CAkey ca.key -days 2 -extfile san -out s3.crt")
+
+
+def prepare(folder: Path, address: str) -> ObjectStore:
+    """Certificates, keys and room for data; those of an earlier call stay."""
+    config = folder / "s3.json"
+    if not config.exists():
+        (folder / "data").mkdir(parents=True)
+        certificates(folder, address)
+        owner = ("owner-" + secrets.token_hex(8), secrets.token_hex(16))
+        reader = ("canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16))
+        actions = {owner: ["Admin", "Read", "Write", "List", "Tagging"], reader: ["Read", "List"]}
+        identities = [
+            {"name": key[0], "credentials": [{"accessKey": key[0], "secretKey": key[1]}], "actions": may}
+            for key, may in actions.items()
+        ]
+        config.touch(mode=0o600)
+        config.write_text(json.dumps({"identities": identities}))
+    owner, reader = (
+        (key["accessKey"], key["secretKey"])
+        for identity in json.loads(config.read_text())["identities"]
+        for key in identity["credentials"]
+    )
+    return ObjectStore(f"https://{address}:{HTTPS_PORT}", folder / "ca.crt", owner, *reader)
+
+
+def arguments(folder: Path, address: str) -> list[str]:
+    """What `weed` runs a prepared store with."""
+    files = {
+        "dir": folder / "data",
+        "s3.config": folder / "s3.json",
+        "s3.cert.file": folder / "s3.crt",
+        "s3.key.file": folder / "s3.key",
+    }
+    settings = {"ip": address, "ip.bind": address, **SETTINGS, **files}
+    return ["server", *(f"-{name}={value}" for name, value in settings.items())]
+
+
+@contextmanager
+def object_store(folder: Path) -> Iterator[ObjectStore]:
+    """A store on loopback that ends with the context."""
+    store = prepare(folder, "127.0.0.1")
+    log = folder / "weed.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [str(WEED), *arguments(folder, "127.0.0.1")], stdout=output, stderr=output, cwd=folder
+        )
+
+    def ended() -> str | None:
+        return None if process.poll() is None else log.read_text()[:3000]
+
+    try:
+        wait(store, ended)
+        yield replace(store, pid=process.pid)
+    finally:
+        process.kill()  # its graceful end waits for peers that there are none of
+        process.wait()
+
+
+def wait(store: ObjectStore, ended: Callable[[], str | None]) -> None:
+    """Until buckets can be listed and one can be written to. ended: why it never will be."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            client = store.client()
+            client.create_bucket(Bucket="ready")
+            client.put_object(Bucket="ready", Key="ready", Body=b"ready")
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and error.response["Error"]["Code"] in TAKEN:
+                return
+            why = ended() or (str(error) if time.monotonic() > deadline else None)
+            if why:
+                raise TimeoutError(f"the store at {store.endpoint} does not serve: {why}") from error
+            time.sleep(0.5)
+        else:
+            return
