@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import BUFFER_BYTES, file_digest, fork_map
 
-VERSION = 1
+VERSION = 2
 LARGE_BYTES = 16 << 20  # files from here on are read as large ones
+RECORD_HEAD = 12  # bytes of a TFRecord's length and that length's checksum
 
 
 class Found(NamedTuple):
@@ -99,6 +100,37 @@ def _digest_share(root: str, files: list[Found]) -> dict[str, str]:
         if size != found.size:
             raise OSError(f"{found.path} changed while it was read")
     return out
+
+
+Heads = Callable[[Found], bytes]
+
+
+def folder_heads(root: str) -> Heads:
+    """The first bytes of a file below `root`."""
+
+    def head(found: Found) -> bytes:
+        with Path(root, found.path).open("rb") as stream:
+            return stream.read(RECORD_HEAD)
+
+    return head
+
+
+def holds_records(listing: Listing, heads: Heads) -> bool:
+    """Whether the first and the last large file begin as TFRecord files do."""
+    large = [found for found in listing.files if found.size >= LARGE_BYTES]
+    return bool(large) and all(begins_record(heads(found)) for found in (large[0], large[-1]))
+
+
+def begins_record(head: bytes) -> bool:
+    """Whether these bytes are a length and its masked crc32c."""
+    crc = 0xFFFFFFFF
+    for byte in head[:8]:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return len(head) == RECORD_HEAD and head[8:] == masked.to_bytes(4, "little")
 
 
 def header(source: str, listing: Listing, limit: int, seed: int) -> dict[str, Any]:

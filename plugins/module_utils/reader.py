@@ -57,6 +57,7 @@ class Share(NamedTuple):
     problems: list
     cpu: float
     storage_bytes: int
+    clock_step: float
 
 
 def load(path: str) -> tuple[dict[str, Any], list[Entry]]:
@@ -81,23 +82,38 @@ def shuffled(entries: list[Entry], seed: str) -> list[Entry]:
     return order
 
 
-def timed(root: str, entries: list[Entry], readers: int, records: bool = False) -> dict[str, Any]:
-    """Reads every file from open to end to close in `readers` processes; returns figures and problems."""
-    work = _read_records if records else _read_file
+def timed(root: str, entries: list[Entry], readers: int, way: str = "read") -> dict[str, Any]:
+    """Figures and problems of going over every file in `readers` processes, each begun when all are ready.
+
+    Ways: `read` from open to end to close, `records` the same record by record, `stat`, and `list` of their folders.
+    """
+    work = {"read": _read_file, "records": _read_records, "stat": _stat, "list": _lister(root, entries)}[way]
+    reads, wanted, unit = way in ("read", "records"), entries, "names" if way == "list" else "bytes"
+    if way == "list":
+        entries = _folders(entries)
     # as many processes as divide the files evenly: an odd file at the end would be measured alone
     readers = max(1, -(-len(entries) // max(1, -(-len(entries) // readers))))
     busy = busy_seconds()
-    shares = fork_map(lambda share: _read_share(root, share, work), [entries[i::readers] for i in range(readers)])
+    shares = fork_map(lambda share: read_share(root, share, work, unit), [entries[i::readers] for i in range(readers)])
     busy = busy_seconds() - busy
+    found = figures(shares, wanted, busy)
+    if not reads:
+        names = sum(share.bytes for share in shares) if way == "list" else found["files"]
+        found |= {"files": names, "files_per_s": names / found["seconds"], "cpu_s_per_gb": None}
+        found |= {"bytes": 0, "expected_bytes": 0, "mb_per_s": 0.0}
+    return found | {"readers": readers}
+
+
+def figures(shares: list[Share], wanted: list[Entry], busy: float) -> dict[str, Any]:
+    """What several shares come to together; `busy` seconds of the node's processors went by."""
     seconds = max(share.end for share in shares) - min(share.begin for share in shares)
     read = sum(share.bytes for share in shares)
     files = sum(share.files for share in shares)
     problems = [problem for share in shares for problem in share.problems]
     latencies = sorted(value for share in shares for value in share.latencies)
     return {
-        "readers": readers,
-        "expected_files": len(entries),
-        "expected_bytes": sum(entry.size for entry in entries),
+        "expected_files": len(wanted),
+        "expected_bytes": sum(entry.size for entry in wanted),
         "files": files,
         "bytes": read,
         "records": sum(share.records for share in shares),
@@ -108,6 +124,7 @@ def timed(root: str, entries: list[Entry], readers: int, records: bool = False) 
         "p99_ms": _percentile(latencies, 0.99) * 1e3,
         "first_byte_ms": _percentile(sorted(v for share in shares for v in share.first_bytes), 0.50) * 1e3,
         "latency_ms": _histogram(latencies),
+        "clock_step_s": max((share.clock_step for share in shares), key=abs),
         "reader_cpu_s": sum(share.cpu for share in shares),
         "cpu_s_per_gb": busy / read * 1e9 if read else None,
         "load": os.getloadavg()[0],
@@ -115,6 +132,15 @@ def timed(root: str, entries: list[Entry], readers: int, records: bool = False) 
         "wrong": len(problems),
         "problems": problems[:MAX_PROBLEMS],
     }
+
+
+def _folders(entries: list[Entry]) -> list[Entry]:
+    """The folders of some files, each with how many of them it holds in place of a size."""
+    held: dict[str, int] = {}
+    for entry in entries:
+        folder = entry.path.rpartition("/")[0]
+        held[folder] = held.get(folder, 0) + 1
+    return [Entry(folder, count, None) for folder, count in held.items()]
 
 
 def verify(root: str, entries: list[Entry], readers: int) -> dict[str, Any]:
@@ -173,12 +199,15 @@ def _child(work: Callable[[list[Any]], Any], share: list[Any], gate: int, answer
     return 0
 
 
-def _read_share(root: str, entries: list[Entry], work: Callable[..., Any]) -> Share:
+def read_share(root: str, entries: list[Entry], work: Callable[..., Any] | None = None, unit: str = "bytes") -> Share:
+    """One process's files, one after the other; what `work` (None: read it) counts is compared with each one's size."""
+    work = work or _read_file
     buffers = [bytearray(BUFFER_BYTES)]
     latencies, first_bytes = array("d"), array("d")
     problems: list[Problem] = []
     files = total = count = 0
     storage, usage, begin = _storage_bytes(), _cpu(), time.perf_counter()
+    clock = time.time()
     for entry in entries:
         opened = time.perf_counter()
         try:
@@ -193,10 +222,11 @@ def _read_share(root: str, entries: list[Entry], work: Callable[..., Any]) -> Sh
         first_bytes.append(first - opened)
         files, total, count = files + 1, total + size, count + records
         if size != entry.size:
-            problems.append({"path": entry.path, "what": f"{size} of {entry.size} bytes"})
+            problems.append({"path": entry.path, "what": f"{size} of {entry.size} {unit}"})
     end = time.perf_counter()
+    step = time.time() - clock - (end - begin)
     cpu, storage = _cpu() - usage, _storage_bytes() - storage
-    return Share(begin, end, files, total, count, latencies, first_bytes, problems, cpu, storage)
+    return Share(begin, end, files, total, count, latencies, first_bytes, problems, cpu, storage, step)
 
 
 def _read_file(path: str, buffers: list[bytearray]) -> tuple[int, float, int]:
@@ -225,6 +255,25 @@ def _read_records(path: str, _buffers: list[bytearray]) -> tuple[int, float, int
                 raise ValueError(f"the record at byte {size} is cut short")
             size, count, head = size + 16 + length, count + 1, stream.read(12)
     return size, first, count
+
+
+def _stat(path: str, _buffers: list[bytearray]) -> tuple[int, float, int]:
+    """What the file system says of a file's size."""
+    return os.stat(path).st_size, time.perf_counter(), 0  # noqa: PTH116 (a Path for each would be measured, too)
+
+
+def _lister(root: str, entries: list[Entry]) -> Callable[..., tuple[int, float, int]]:
+    """Lists a folder and counts which of the files it names."""
+    known: dict[str, set[str]] = {}
+    for entry in entries:
+        folder, _, name = entry.path.rpartition("/")
+        known.setdefault(f"{root}/{folder}", set()).add(name)
+
+    def work(path: str, _buffers: list[bytearray]) -> tuple[int, float, int]:
+        with os.scandir(path) as found:
+            return len(known[path].intersection(item.name for item in found)), time.perf_counter(), 0
+
+    return work
 
 
 def _verify_share(root: str, entries: list[Entry]) -> list[Problem]:
@@ -300,7 +349,12 @@ def main() -> None:
     parser.add_argument("root", help="mount point or any directory that should hold the dataset")
     parser.add_argument("--kind", choices=["small", "large"], default="small")
     parser.add_argument("--readers", type=int, default=4, help="processes (4)")
-    parser.add_argument("--records", action="store_true", help="read large files record by record, as TFRecord")
+    parser.add_argument(
+        "--way",
+        choices=["read", "records", "stat", "list"],
+        default="read",
+        help="read files (default), read them record by record as TFRecord, ask for their sizes, list their folders",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the slices' order and the shuffle (0)")
     parser.add_argument("--first", type=int, default=0, help="first file of the seeded order (0)")
     parser.add_argument("--last", type=int, help="file after the last one (to the end)")
@@ -310,7 +364,7 @@ def main() -> None:
     files = select(header, entries, args.seed, Selection(args.kind, args.first, args.last))
     if not files:
         parser.error(f"the manifest has no {args.kind} file there")
-    result = timed(args.root, shuffled(files, f"{args.seed}"), args.readers, args.records)
+    result = timed(args.root, shuffled(files, f"{args.seed}"), args.readers, args.way)
     if not args.no_verify:
         result["verified"] = verify(args.root, files, args.readers)
     json.dump(result, sys.stdout, indent=1)

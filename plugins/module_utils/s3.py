@@ -6,7 +6,14 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Digests, Found, Listing, unfit_name
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
+    RECORD_HEAD,
+    Digests,
+    Found,
+    Heads,
+    Listing,
+    unfit_name,
+)
 
 THREADS = 16
 CHUNK_BYTES = 1 << 20
@@ -67,6 +74,18 @@ def _unfit(path: str) -> Any:
     if "" in parts:
         return "key is no path"
     return next((reason for part in parts if (reason := unfit_name(part))), None)
+
+
+def object_heads(s3: Any, source: str) -> Heads:
+    """The first bytes of an object."""
+    bucket, prefix = split(source)
+
+    def head(found: Found) -> bytes:
+        wanted = f"bytes=0-{RECORD_HEAD - 1}"
+        content: bytes = s3.get_object(Bucket=bucket, Key=prefix + found.path, Range=wanted)["Body"].read()
+        return content
+
+    return head
 
 
 def object_digests(s3: Any, source: str) -> Digests:

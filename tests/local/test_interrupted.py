@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,16 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
     playbook("playbooks/teardown.yml", **said)
 
 
+def descendants(pid: int) -> list[int]:
+    """Children of a process, their children and so on."""
+    listed = subprocess.run(["ps", "-eo", "ppid=,pid="], capture_output=True, text=True, check=True).stdout
+    pairs = [(int(parent), int(child)) for parent, child in (line.split() for line in listed.splitlines())]
+    found = [pid]
+    for one in found:
+        found += [child for parent, child in pairs if parent == one]
+    return found[1:]
+
+
 def kill_at(task: str, variables: dict[str, Any]) -> None:
     """Start the job and kill it, children and all, while that task runs."""
     command = [str(ANSIBLE_PLAYBOOK), "site.yml", "-e", json.dumps(variables)]
@@ -52,7 +63,9 @@ def kill_at(task: str, variables: dict[str, Any]) -> None:
     )
     assert process.stdout is not None
     reached = any(line.startswith(f"TASK [{task}") for line in process.stdout)
-    os.killpg(process.pid, signal.SIGKILL)
+    for pid in [process.pid, *descendants(process.pid)]:  # Ansible's workers have sessions of their own
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     process.communicate()
     assert reached, f"the job ended before it came to {task}"
 

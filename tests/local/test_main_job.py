@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import residency
+from browser import chromium
 from bundle import CHECKOUT, Run, judged, latest, playbook, succeed
+from page import plots, value_at
 
 NAME = "alluxio-fuse"
 MOUNT_POINT = Path(f"/mnt/{NAME}/imagenet-sample/data")
@@ -42,6 +45,11 @@ def served() -> bool:
     return (
         subprocess.run(["timeout", "5", "ls", f"{MOUNT_POINT}/train"], capture_output=True, check=False).returncode == 0
     )
+
+
+def used(report: str) -> list[str]:
+    """The lines of a capacity report that say how much is held."""
+    return [line for line in report.splitlines() if "Used" in line]
 
 
 def started(name: str) -> str:
@@ -74,7 +82,8 @@ def test_verdict(first: Run) -> None:
     assert dataset["digested"] >= dataset["files"]
     states = {(row["kind"], row["state"]) for row in dataset["rows"] if row["path"] == "mount" and row["established"]}
     assert states == {
-        (kind, state) for kind in ("small", "large") for state in ("cold", "worker", "client-cache", "page-cache")
+        *((kind, state) for kind in ("small", "large") for state in ("cold", "worker", "client-cache", "page-cache")),
+        *((kind, "client-cache") for kind in ("records", "list", "stat")),
     }
 
 
@@ -108,6 +117,71 @@ def test_second_run_changes_nothing(first: Run) -> None:
     assert again.changed == 0, again.tasks("changed")
     assert {service: started(service) for service in SERVICES} == was
     assert again.stages["together"] - again.stages["Check"] <= 60, again.stages
+
+
+def test_the_page_shows_the_numbers_of_the_check(first: Run, tmp_path: Path) -> None:
+    """Every dot stands where check.json has its median, and bars of one share are of one length; light and dark."""
+    check = latest("check")
+    (dataset,) = check["datasets"]
+    newest = max((CHECKOUT / "runs").glob("*/check.json"))
+    with chromium() as page:
+        page.open(newest.with_name("report.html"))
+        drawn = plots(page)
+        colours = []
+        for scheme in ("light", "dark"):
+            page.prefer(scheme)
+            page.picture(tmp_path / f"{scheme}.png")
+            colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert colours[0] != colours[1]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    speeds = [drawn[f"{kind} files of {dataset['name']}: throughput by path and state"] for kind in ("Small", "Large")]
+    dots = [(said, value_at(plot, at)) for plot in speeds for said, at in plot["dots"]]
+    medians = [row["mb_per_s"] for row in dataset["rows"] if row["established"] and row["bytes"]]
+    assert len(dots) == len(medians)
+    for spread in medians:
+        said = f"{spread['median']:,.0f} MB/s ({spread['least']:,.0f} to {spread['most']:,.0f}"
+        assert any(said in text and abs(value / spread["median"] - 1) < 0.02 for text, value in dots), said
+    widths = dict(drawn[f"{dataset['name']}: where the bytes came from"]["bars"])
+    assert len({round(width) for said, width in widths.items() if said.endswith("100%")}) == 1
+
+
+def resident(paths: list[Path]) -> float:
+    """Share of some files that the page cache holds."""
+    return residency.resident_share([str(path) for path in paths]) or 0.0
+
+
+def test_a_harmless_check_disturbs_nobody(first: Run) -> None:
+    """No page of others is dropped, no cache is emptied; what is below the page cache reads `not tested`."""
+    others = list(SOURCE.rglob("*.JPEG"))[:200]
+    for path in others:
+        path.read_bytes()
+    was = alluxio("fsadmin", "report", "capacity").stdout
+    assert resident(others) > 0.95
+    run = playbook("playbooks/check.yml", alluxio_check_disruptive=False, alluxio_check_passes=2)
+    assert resident(others) > 0.95
+    assert used(alluxio("fsadmin", "report", "capacity").stdout) == used(was)
+    check = latest("check")
+    assert check["verdict"] != "FAIL", run.output[-3000:]
+    (dataset,) = check["datasets"]
+    untested = {(row["kind"], row["state"]) for row in dataset["rows"] if row["why"].startswith("not tested")}
+    first_reads = {(row["kind"], row["state"]) for row in dataset["rows"] if row["first_read"]}
+    assert {state for _, state in untested | first_reads} >= {"cold", "worker"}
+    assert not {row["kind"] for row in dataset["rows"]} & {"list", "stat", "records", "fio", "training"}
+
+
+def test_a_node_with_readers_is_left_alone(first: Run) -> None:
+    """A file that is open on the mount stays with its reader: the check reads nothing and says so."""
+    sample = next(path for path in SOURCE.rglob("*.JPEG"))
+    with (MOUNT_POINT / sample.relative_to(SOURCE)).open("rb") as held:
+        held.read(1)
+        was = resident([Path(held.name)])
+        run = playbook("playbooks/check.yml", alluxio_check_disruptive=False)
+        assert resident([Path(held.name)]) == was > 0
+        assert held.read() == sample.read_bytes()[1:]
+    assert run.tasks("fatal") == []
+    check = latest("check")
+    assert check["verdict"] == "CANNOT TELL"
+    assert any("left alone, in use by" in reason for reason in check["reasons"]), check["reasons"]
 
 
 @pytest.mark.parametrize("user", [None, "root", "alluxio", "nobody"])

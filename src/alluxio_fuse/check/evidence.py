@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+CLOCK_STEP_S = 1.0
 LEVELS = ("under_store", "worker", "client_cache", "page_cache")
 
 
@@ -40,7 +41,10 @@ class Result(BaseModel):
     expected_bytes: int
     files: int
     bytes: int
+    records: int = 0
+    utilisation: float | None = None
     seconds: float
+    clock_step_s: float = 0.0
     files_per_s: float
     mb_per_s: float
     p50_ms: float
@@ -58,6 +62,16 @@ class Result(BaseModel):
     wrong: int
     problems: list[dict[str, str]]
     verified: Verified | None = None
+
+    @property
+    def per_s(self) -> float:
+        """Files per second, or records where those are what was read."""
+        return self.records / self.seconds if self.kind == "records" else self.files_per_s
+
+    @property
+    def names_only(self) -> bool:
+        """Whether names and sizes were asked for, and no bytes."""
+        return self.kind in ("list", "stat")
 
     def counted(self, name: str) -> float | None:
         """A counter's growth as a share of the bytes that were read; None if it could not be read."""
@@ -80,12 +94,24 @@ def mistakes(result: Result) -> list[str]:
 
 def doubt(result: Result) -> str | None:
     """Why the pass does not prove the state it is named for; None if it does."""
-    return _doubt_of_disk(result) if result.path == "disk" else _doubt_of_mount(result)
+    return _doubt_of_clock(result) or (
+        _doubt_of_disk(result) if result.path in ("disk", "memory") else _doubt_of_mount(result)
+    )
+
+
+def _doubt_of_clock(result: Result) -> str | None:
+    # the node's time of day took a step, or the processors stood still, while a monotonic clock measured
+    step = result.clock_step_s
+    return f"the clock took a step of {step:+.1f} s" if abs(step) > CLOCK_STEP_S else None
 
 
 def _doubt_of_disk(result: Result) -> str | None:
+    if result.state == "memory":
+        return None if result.mount.type == "tmpfs" else f"{result.root} is on {result.mount.type}, not in memory"
     if result.state == "page-cache":
         return _not_resident(result)
+    if result.names_only:
+        return None
     if result.storage_bytes < 0.9 * result.expected_bytes:
         return f"only {result.storage_bytes / 1e6:.0f} MB came from the device"
     return _resident(result)
@@ -98,9 +124,15 @@ def _doubt_of_mount(result: Result) -> str | None:
         return f"nothing is mounted at {result.root}"
     if any(isinstance(value, (int, float)) and value < 0 for value in result.counters.values()):
         return "a process of Alluxio was started again during the pass"
-    return {"cold": _cold, "worker": _worker, "client-cache": _client_cache, "page-cache": _page_cache}[result.state](
-        result
-    )
+    if result.names_only:
+        return None
+    return {
+        "cold": _cold,
+        "worker": _worker,
+        "client-cache": _client_cache,
+        "page-cache": _page_cache,
+        "cached": _cached,
+    }[result.state](result)
 
 
 def _cold(result: Result) -> str | None:
@@ -115,6 +147,11 @@ def _worker(result: Result) -> str | None:
         or _least(result, served, 0.95, "from workers")
         or _most(result, "under_store", 0.02, "from the under store")
     )
+
+
+def _cached(result: Result) -> str | None:
+    """Another product's own cache: its store has sent hardly more than answers about names and sizes."""
+    return _resident(result) or _most(result, "under_store", 0.10, "from the under store")
 
 
 def _client_cache(result: Result) -> str | None:

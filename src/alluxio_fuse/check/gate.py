@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, doubt
+from alluxio_fuse.check.passes import Training
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import BUSY, Spread, spread
 
@@ -23,6 +24,12 @@ class Gate(BaseModel):
     files_per_s: float | None = None
     min_disk_ratio: float = 1.0
     planned: dict[str, float] | None = None
+    training: Training | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether there are GPUs that nobody has published a figure for."""
+        return self.name == "unknown"
 
     def said(self) -> str:
         """The gate in words, a changed one as such."""
@@ -44,28 +51,57 @@ class Finding(BaseModel):
 def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
     """Small files/s of the mount, page cache empty, over another path's, paired round by round: drift cancels."""
     mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in ("client-cache", "worker")]
-    other = [r for r in results if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker")]
+    other = [
+        r for r in results if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker", "cached", "memory")
+    ]
     pairs = [(m, o) for m, o in zip(mount, other, strict=False) if doubt(m) is None and doubt(o) is None]
     return spread([m.files_per_s / o.files_per_s for m, o in pairs]) if pairs else None
 
 
-def against_disk(ratio: Spread | None, least: float) -> Finding:
-    """The gate of a node without GPUs."""
+def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, residency: Mapping[str, float]) -> Finding:
+    """The gate of a node without GPUs: paired rounds, or the planned mix where not the whole set can be resident."""
     what = "client-cache small files against the local disk"
-    if ratio is None:
+    disk = next((row.files_per_s for row in rows if (row.path, row.state, row.kind) == ("disk", "disk", "small")), None)
+    if ratio is None or disk is None:
         return Finding(outcome="CANNOT TELL", reason=f"{what}: not both were measured")
+    if len([share for share in residency.values() if share]) > 1:
+        return _mixed(rows, "small", "files_per_s", least * disk.median, residency)
     return _compare(what, ratio, least, "x")
 
 
 def against_gate(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> list[Finding]:
     """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set."""
     findings = []
+    if gate.unknown:
+        return [Finding(outcome="CANNOT TELL", reason="no public figure for these GPUs on this workload: declare one")]
+    if gate.planned:
+        findings.append(_edited(rows, gate, residency))
     if gate.files_per_s:
         findings.append(_mixed(rows, "small", "files_per_s", gate.files_per_s, residency))
     if gate.mb_per_s:
         kind = "large" if any(row.kind == "large" for row in rows) else "small"
         findings.append(_mixed(rows, kind, "mb_per_s", gate.mb_per_s, residency))
     return findings
+
+
+def _edited(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> Finding:
+    """What the plan's own gate says: a gate that was edited down is reached only where that one is."""
+    own = against_gate(rows, gate.model_copy(update={"planned": None, **(gate.planned or {})}), residency)
+    short = [finding.reason for finding in own if finding.outcome != "PASS"]
+    if short:
+        return Finding(outcome="CANNOT TELL", reason=f"the gate was EDITED below the plan's own; {'; '.join(short)}")
+    return Finding(outcome="PASS", reason=f"the gate was EDITED; {'; '.join(finding.reason for finding in own)}")
+
+
+def trained(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> list[Finding]:
+    """The utilisation that emulated accelerators had, which counts where the whole set is served as its sample was."""
+    row = next((row for row in rows if (row.path, row.kind) == ("mount", "training")), None)
+    if not gate.training or row is None or row.utilisation is None:
+        return []
+    if len([share for share in residency.values() if share]) > 1:
+        return []
+    what = f"emulated training, {gate.training.accelerators} accelerators, utilisation"
+    return [_compare(what, row.utilisation, gate.training.utilisation, "x")]
 
 
 def alone(finding: Finding, foreign_cpu: float) -> Finding:

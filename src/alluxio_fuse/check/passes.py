@@ -13,6 +13,14 @@ from pydantic import BaseModel, ConfigDict
 
 Kind = Literal["small", "large"]
 KINDS: tuple[Kind, ...] = ("small", "large")
+# further ways of going over the files of a kind, each a row of its own: {row: (kind, way of the reader)}
+WAYS: dict[str, tuple[Kind, str]] = {
+    "records": ("large", "records"),
+    "fio": ("large", "fio"),
+    "training": ("small", "train"),
+    "list": ("small", "list"),
+    "stat": ("small", "stat"),
+}
 Pass = dict[str, Any]
 
 COLD_SLICES = 3
@@ -23,7 +31,19 @@ COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from nois
 AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
 CACHE_FILL = 0.95  # of a client cache smaller than its dataset: the rest would be evicted while it is filled
 PROBE_BYTES = 64_000_000  # of each kind, where nothing may be disturbed
+LEAST_STEPS = 3  # batches of each accelerator; fewer tell nothing of how well it is fed
 COPY_BYTES = 512_000_000  # of small files, where the local disk has to be given a copy to be compared with
+
+
+class Training(BaseModel):
+    """The node's accelerators: how many, samples of a batch, seconds of computing on it, least utilisation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accelerators: int
+    batch: int
+    compute_s: float
+    utilisation: float
 
 
 class Settings(BaseModel):
@@ -36,12 +56,14 @@ class Settings(BaseModel):
     seed: int
     bytes: int
     disruptive: bool
+    fio: bool = False
+    training: Training | None = None
 
 
-def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool) -> list[Pass]:
-    """What is read before anything is loaded: JVM warm-up and cold slices."""
+def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool, cold: bool = True) -> list[Pass]:
+    """What is read before anything is loaded: JVM warm-up, and cold slices on the node that reads first."""
     passes = []
-    for kind, name, first, last in _first_slices(header):
+    for kind, name, first, last in _first_slices(header, cold):
         warm_up = {"agree": AGREE, "verify": False} if name == "warm-up" else {}
         state = "warm-up" if warm_up else "cold"
         passes.append(
@@ -51,12 +73,18 @@ def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool) -> lis
 
 
 def fill_passes(
-    header: Mapping[str, Any], mount: str, cache_bytes: int, disruptive: bool, again: bool = False
+    header: Mapping[str, Any],
+    mount: str,
+    cache_bytes: int,
+    disruptive: bool,
+    *,
+    again: bool = False,
+    cold: bool = True,
 ) -> list[Pass]:
     """The read-through of what the client cache can hold; `again` reads what the first passes have read, too."""
     passes = []
     for kind in KINDS:
-        begin = 0 if again else max((last for of, _, _, last in _first_slices(header) if of == kind), default=0)
+        begin = 0 if again else max((last for of, _, _, last in _first_slices(header, cold) if of == kind), default=0)
         end = resident_files(header, kind, cache_bytes)
         for number, (first, last) in enumerate(_cut(begin, end, FILL_SLICES), 1):
             name = f"{'refill' if again else 'worker'} {number}, {kind} files"
@@ -85,14 +113,39 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
                     one = _pass(name, (path, held, root), (kind, 0, end), first) | more
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
                     passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
+    passes += _other_ways(header, dataset, settings)
     return sorted(passes, key=lambda one: one["round"])
+
+
+def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> Iterator[Pass]:
+    """The same files record by record, by fio, and their names: where caches may be dropped, since that is for once."""
+    for row, (kind, way) in WAYS.items() if settings.disruptive else ():
+        end = files_to_read(header, kind, dataset, settings)
+        wanted = {
+            "records": header.get("records", False),
+            "fio": settings.fio,
+            "training": _trainable(settings.training, end),
+        }.get(row, True)
+        for path, root, state, more in _targets(dataset, kind) if end and wanted else ():
+            for number in range(1, settings.passes + 1):
+                one = _pass(f"{number}: {path}, {state}, {row}", (path, state, root), (kind, 0, end), "drop") | more
+                yield (
+                    one
+                    | {"kind": row, "select": kind, "way": way, "round": number, "verify": False}
+                    | ({"emulated": settings.training.model_dump()} if row == "training" and settings.training else {})
+                )
+
+
+def _trainable(training: Training | None, files: int) -> bool:
+    """Whether there are enough files, each a sample, for a few batches of every accelerator."""
+    return training is not None and files >= LEAST_STEPS * training.batch * training.accelerators
 
 
 def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str, str, Pass]]:
     """Path, folder, state with an empty page cache, and what else a pass there needs."""
     yield "mount", dataset["mount_point"], "client-cache" if dataset["client_cache_bytes"] else "worker", {}
     for other in dataset.get("compare", []):
-        yield other["name"], other["mount_point"], "worker", {"metrics": other["metrics"]}
+        yield other["name"], other["mount_point"], other.get("state", "worker"), {"metrics": other["metrics"]}
     if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):
         yield "disk", disk, "disk", {}
 
@@ -134,13 +187,13 @@ def resident_bytes(header: Mapping[str, Any], cache_bytes: int) -> int:
     )
 
 
-def _first_slices(header: Mapping[str, Any]) -> Iterator[tuple[Kind, str, int, int]]:
-    """Kind, name, first and last file of the warm-up and of each cold slice."""
+def _first_slices(header: Mapping[str, Any], cold: bool) -> Iterator[tuple[Kind, str, int, int]]:
+    """Kind, name, first and last file of the warm-up and, if wanted, of each cold slice."""
     files = header["small"]["files"]
     warm_up = int(files * WARM_UP_SHARE)
     if warm_up:
         yield "small", "warm-up", 0, warm_up
-    for kind in KINDS:
+    for kind in KINDS if cold else ():
         files, at = header[kind]["files"], warm_up if kind == "small" else 0
         length = max(1, min(int(files * COLD_SHARE), _files_of(header, kind, COLD_BYTES)))
         for number in range(1, min(COLD_SLICES, (files - at) // 2) + 1):

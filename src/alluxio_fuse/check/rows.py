@@ -7,9 +7,11 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from alluxio_fuse.check.evidence import LEVELS, Result, doubt, mistakes, origins
+from alluxio_fuse.check.passes import WAYS
 from alluxio_fuse.check.statistics import Spread, spread
 
-ORDER = ("cold", "worker", "client-cache", "disk", "page-cache")
+KINDS = ("small", "large", *WAYS)
+ORDER = ("cold", "worker", "client-cache", "cached", "disk", "memory", "page-cache")
 
 
 class Row(BaseModel):
@@ -27,6 +29,7 @@ class Row(BaseModel):
     first_byte_ms: float | None = None
     cpu_s_per_gb: float | None = None
     load: float | None = None
+    utilisation: Spread | None = None
     readers: int | None = None
     files: int = 0
     bytes: int = 0
@@ -48,7 +51,7 @@ def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
     return sorted(
         made,
         key=lambda row: (
-            row.kind != "small",
+            KINDS.index(row.kind),
             row.path == "disk",
             row.path != "mount",
             row.path,
@@ -69,20 +72,23 @@ def _row(several: list[Result], first_read: bool) -> Row:
         **common,
         established=True,
         why=left_out,
-        files_per_s=spread([result.files_per_s for result in good]),
+        files_per_s=spread([result.per_s for result in good]),
         mb_per_s=spread([result.mb_per_s for result in good]),
         p50_ms=fmean(result.p50_ms for result in good),
         p99_ms=max(result.p99_ms for result in good),
         first_byte_ms=fmean(result.first_byte_ms for result in good),
         cpu_s_per_gb=fmean(result.cpu_s_per_gb or 0.0 for result in good),
         load=max(result.load for result in good),
+        utilisation=spread([result.utilisation or 0.0 for result in good]) if one.kind == "training" else None,
         readers=max(result.readers for result in good),
         files=sum(result.files for result in good),
         bytes=sum(result.bytes for result in good),
         digested=sum(result.verified.digested for result in good if result.verified),
         measured=good[-1].at,
         origins={
-            level: fmean(shares[level] for shares in map(origins, good)) if one.path != "disk" else 0.0
+            level: fmean(shares[level] for shares in map(origins, good))
+            if one.path != "disk" and not one.names_only
+            else 0.0
             for level in LEVELS
         },
         latency_ms=_added(good),

@@ -11,7 +11,7 @@ from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import Spread
 from alluxio_fuse.check.verdict import NOT_TESTED, Check, Dataset
 
-WIDTH = 120
+WIDTH = 132
 
 
 def render(check: Check) -> str:
@@ -24,7 +24,8 @@ def render(check: Check) -> str:
             out.print(f"  {note}", markup=False)
         for mistake in dataset.mistakes[:5]:
             out.print(f"  WRONG  {mistake}", markup=False)
-    out.print(f"gate     {check.gate.said()}", markup=False)
+    for said in dict.fromkeys(dataset.gate.said() for dataset in check.datasets) or [check.gate.said()]:
+        out.print(f"gate     {said}", markup=False)
     out.print(f"verdict  {check.verdict}", markup=False)
     for reason in check.reasons:
         out.print(f"         {reason}", markup=False)
@@ -36,7 +37,7 @@ def _table(dataset: Dataset) -> Table:
     title = f"{dataset.name} on {dataset.host}: {dataset.files} files, {dataset.bytes / 1e6:.0f} MB, {digests} compared"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", expand=False)
     for heading in ("files", "path", "state"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
     for heading in ("files/s", "MB/s", "(min-max)", "p50 ms", "p99 ms", "CPU s/GB", "of disk"):
         table.add_column(heading, justify="right")
     table.add_column("passes")
@@ -50,13 +51,12 @@ def _figures(row: Row, dataset: Dataset) -> list[str]:
         return ["-"] * 7 + ["not tested" if row.why.startswith(NOT_TESTED) else "not proven"]
     return [
         f"{row.files_per_s.median:.0f}",
-        f"{row.mb_per_s.median:.0f}",
-        f"{row.mb_per_s.least:.0f}-{row.mb_per_s.most:.0f}",
+        *((f"{row.mb_per_s.median:.0f}", f"{row.mb_per_s.least:.0f}-{row.mb_per_s.most:.0f}") if row.bytes else "--"),
         f"{row.p50_ms:.2f}",
         f"{row.p99_ms:.2f}",
-        f"{row.cpu_s_per_gb:.2f}",
+        f"{row.cpu_s_per_gb:.2f}" if row.bytes else "-",
         of_disk(row, dataset.rows),
-        f"{row.mb_per_s.passes}{' *' if row.first_read else ''}{' noisy' if row.mb_per_s.noisy else ''}",
+        f"{row.files_per_s.passes}{' *' if row.first_read else ''}{' noisy' if row.files_per_s.noisy else ''}",
     ]
 
 
@@ -66,6 +66,10 @@ def _notes(dataset: Dataset) -> Iterator[str]:
         yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
     for path, times in dataset.compared.items():
         yield f"small files are {times.median:.2f} x {path} ({times.least:.2f} to {times.most:.2f})"
+    for row in dataset.rows:
+        if row.utilisation:
+            least, most = row.utilisation.least, row.utilisation.most
+            yield f"accelerator utilisation, {row.path}: {row.utilisation.median:.2f} ({least:.2f} to {most:.2f})"
     if dataset.jvm_warm_up_mb_per_s:
         speeds = ", ".join(f"{speed:.0f}" for speed in dataset.jvm_warm_up_mb_per_s)
         yield f"JVM warm-up, MB/s of small files: {speeds}"
@@ -76,6 +80,6 @@ def _notes(dataset: Dataset) -> Iterator[str]:
 
 def of_disk(row: Row, rows: list[Row]) -> str:
     """The row's speed over that of the local disk, cold, for the same kind of files."""
-    disk = next((r.mb_per_s for r in rows if (r.path, r.state, r.kind) == ("disk", "disk", row.kind)), None)
-    measured: Spread | None = row.mb_per_s
+    disk = next((r.files_per_s for r in rows if (r.path, r.state, r.kind) == ("disk", "disk", row.kind)), None)
+    measured: Spread | None = row.files_per_s
     return f"{measured.median / disk.median:.2f}" if disk and measured else "-"

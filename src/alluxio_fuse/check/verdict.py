@@ -8,12 +8,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, mistakes
-from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio
-from alluxio_fuse.check.passes import KINDS, Settings
+from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
+from alluxio_fuse.check.passes import AGREE, KINDS, Settings
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
 
 VERSION: Literal[1] = 1
+MAX_USERS = 5  # named of those that must not be disturbed
 MAX_MISTAKES = 20  # kept of each dataset
 NOT_TESTED = "not tested"
 WORST: tuple[Outcome, ...] = ("FAIL", "CANNOT TELL", "PASS")
@@ -34,6 +35,9 @@ class Measured(BaseModel):
     results: list[Result]
     kept: list[Result] = []
     load: dict[str, float] = {}
+    in_use: list[str] = []
+    gate: Gate | None = None
+    first_reads: bool = True
 
 
 class Dataset(BaseModel):
@@ -48,6 +52,7 @@ class Dataset(BaseModel):
     coverage: str
     digested: int
     rows: list[Row]
+    gate: Gate
     disk_ratio: Spread | None
     compared: dict[str, Spread]
     jvm_warm_up_mb_per_s: list[float]
@@ -76,7 +81,8 @@ def check(
 ) -> Check:
     """The verdict on what all nodes have measured."""
     wanted, how = Gate.model_validate(gate), Settings.model_validate(settings)
-    datasets = [_dataset(Measured.model_validate(one), wanted, how) for one in measured]
+    nodes = [Measured.model_validate(one) for one in measured]
+    datasets = [_dataset(node, node.gate or wanted, how) for node in nodes]
     findings = [(dataset, finding) for dataset in datasets for finding in dataset.findings]
     verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
     reasons = [f"{d.name} on {d.host}: {f.reason}" for d, f in findings if f.outcome == verdict]
@@ -110,6 +116,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         coverage=measured.manifest["coverage"],
         digested=sum(r.verified.digested for r in passes if r.verified),
         rows=table,
+        gate=gate,
         disk_ratio=ratio,
         compared={path: times for path in others if (times := small_ratio(measured.results, path))},
         jvm_warm_up_mb_per_s=[
@@ -122,6 +129,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         findings=[
             _bytes_right(found, wrong, passes),
             *_states(table),
+            *_warm_jvm(measured),
             *(alone(finding, foreign) for finding in _speed(table, ratio, gate, measured)),
         ],
     )
@@ -146,12 +154,31 @@ def _states(table: list[Row]) -> list[Finding]:
     ]
 
 
+def _warm_jvm(measured: Measured) -> list[Finding]:
+    """A JVM that compiles while it is measured is measured at compiling."""
+    states = ("client-cache", "worker")
+    if not any((r.path, r.kind) == ("mount", "small") and r.state in states for r in measured.results):
+        return []
+    warm_up = [r for r in measured.results if (r.path, r.state) == ("mount", "warm-up")]
+    speeds = [speed for result in warm_up for speed in result.repeats_mb_per_s]
+    if len(speeds) < 2:
+        return [Finding(outcome="CANNOT TELL", reason="the JVM of the mount was not warmed before it was measured")]
+    if abs(speeds[-1] - speeds[-2]) > AGREE * speeds[-2]:
+        said = ", ".join(f"{speed:.0f}" for speed in speeds)
+        return [Finding(outcome="CANNOT TELL", reason=f"the JVM was not steady: warm-up passes of {said} MB/s")]
+    return []
+
+
 def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measured) -> list[Finding]:
-    if gate.mb_per_s or gate.files_per_s:
-        return against_gate(table, gate, measured.residency)
+    if gate.mb_per_s or gate.files_per_s or gate.unknown:
+        return [*against_gate(table, gate, measured.residency), *trained(table, gate, measured.residency)]
+    if measured.in_use:
+        return [
+            Finding(outcome="CANNOT TELL", reason=f"left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}")
+        ]
     if not measured.manifest["small"]["files"]:
         return []
-    return [against_disk(ratio, gate.min_disk_ratio)]
+    return [against_disk(ratio, table, gate.min_disk_ratio, measured.residency)]
 
 
 def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[Row]:
@@ -165,7 +192,11 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
             if (state, kind) in have:
                 continue
             why = "no pass was made"
-            if files < 4:
+            if state == "cold" and not measured.first_reads:
+                why = f"{NOT_TESTED}: another node read these bytes first"
+            elif measured.in_use:
+                why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"
+            elif files < 4:
                 why = f"{NOT_TESTED}: {files} files are too few for slices"
             elif not settings.disruptive:
                 why = f"{NOT_TESTED}: alluxio_check_disruptive is false"

@@ -17,11 +17,12 @@ def steps(
 ) -> dict[str, Any]:
     """{first: passes, load: bool, fill: passes}; `settings` say whether there are workers and what may be disrupted."""
     mount, cache = dataset["mount_point"], dataset["client_cache_bytes"]
+    cold = dataset.get("first_reads", True)
     done = {one["name"] for one in kept.get("passes", [])}
     filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
     disruptive = settings["disruptive"]
-    first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive)
-    fill = [one for one in passes.fill_passes(header, mount, cache, disruptive) if one["name"] not in done]
+    first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive, cold)
+    fill = [one for one in passes.fill_passes(header, mount, cache, disruptive, cold=cold) if one["name"] not in done]
     # a client cache that was lost is filled again, but those are no first reads to be kept
     again = [one | {"keep": False} for one in passes.fill_passes(header, mount, cache, disruptive, again=True)]
     return {

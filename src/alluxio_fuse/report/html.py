@@ -5,6 +5,7 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from alluxio_fuse.check.gate import Gate
+from alluxio_fuse.check.passes import WAYS
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.table import of_disk
 from alluxio_fuse.check.verdict import Check, Dataset
@@ -17,14 +18,14 @@ def render(check: Check) -> str:
     """The page of a check."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files(__package__).joinpath("report.html.j2").read_text())
-    return template.render(check=check, datasets=[_view(dataset, check.gate) for dataset in check.datasets])
+    return template.render(check=check, datasets=[_view(dataset, dataset.gate) for dataset in check.datasets])
 
 
 def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
     kinds = [kind for kind in KINDS if any(row.kind == kind for row in dataset.rows)]
     drawn = []
     for kind in kinds:
-        rows = [row for row in dataset.rows if row.kind == kind]
+        rows = [row for row in dataset.rows if kind in (row.kind, WAYS.get(row.kind, ("",))[0]) and row.bytes]
         name = f"{KINDS[kind]} of {dataset.name}"
         drawn.append(
             {

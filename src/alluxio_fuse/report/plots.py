@@ -9,6 +9,7 @@ from itertools import accumulate
 from math import ceil, floor, log10
 
 from alluxio_fuse.check.evidence import LEVELS
+from alluxio_fuse.check.passes import WAYS
 from alluxio_fuse.check.rows import Row
 
 WIDTH, LABEL, VALUE = 880, 190, 170  # pixels: whole plot, names on the left, numbers on the right
@@ -19,7 +20,8 @@ LEAST_FILES = 20  # fewer have no distribution worth a line
 
 def label(row: Row) -> str:
     """What a row is called in plots."""
-    return f"{row.path}, {row.state}" if row.path != row.state else "disk, cold"
+    name = f"{row.path}, {row.state}" if row.path != row.state else "disk, cold"
+    return f"{name}, {row.kind}" if row.kind in WAYS else name
 
 
 def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) -> str:
@@ -53,7 +55,7 @@ def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) 
 
 def origins(title: str, rows: Sequence[Row]) -> str:
     """Share of the bytes that each level has served, a bar per state of the mount."""
-    shown = [row for row in rows if row.path != "disk" and row.established]
+    shown = [row for row in rows if row.path not in ("disk", "memory") and row.established and row.bytes]
     if not shown:
         return ""
     width = WIDTH - LABEL - 20
@@ -79,7 +81,7 @@ def origins(title: str, rows: Sequence[Row]) -> str:
 
 def latencies(title: str, rows: Sequence[Row]) -> str:
     """Cumulative distribution of the time from open to close of a file, a line per row, on a logarithmic axis."""
-    shown = [row for row in rows if row.files >= LEAST_FILES]
+    shown = [row for row in rows if row.files >= LEAST_FILES and row.latency_ms and row.kind not in WAYS]
     if not shown:
         return ""
     bounds = [bound for row in shown for bound, _ in row.latency_ms]
@@ -100,7 +102,7 @@ def latencies(title: str, rows: Sequence[Row]) -> str:
         y = top + 14 + 22 * index
         said = f"{label(row)}: half within {row.p50_ms:.2f} ms, 99% within {row.p99_ms:.2f} ms"
         parts += [
-            f'<g class="line line{index}"><title>{escape(said)}</title><polyline points="{points}"/>',
+            f'<g class="line {row.path} {row.state}"><title>{escape(said)}</title><polyline points="{points}"/>',
             f'<line x1="{right + 16}" x2="{right + 36}" y1="{y}" y2="{y}"/></g>',
             _text(right + 42, y, label(row)),
         ]

@@ -60,6 +60,13 @@ def problem(what: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
             "in the page cache before",
         ),
         (lambda m: each(m, "disk", "disk", lambda _: {"storage_bytes": 0}), "CANNOT TELL", "came from the device"),
+        (lambda m: each(m, "disk", "disk", lambda _: {"clock_step_s": -60.0}), "CANNOT TELL", "step of -60.0 s"),
+        (lambda m: m | {"results": m["results"][1:]}, "CANNOT TELL", "was not warmed"),
+        (
+            lambda m: each(m, "mount", "warm-up", lambda _: {"repeats_mb_per_s": [100.0, 200.0]}),
+            "CANNOT TELL",
+            "not steady: warm-up passes of 100, 200 MB/s",
+        ),
         (lambda m: m | {"kept": []}, "CANNOT TELL", "no measurement of that was kept"),
         (
             lambda m: (
@@ -82,6 +89,9 @@ def problem(what: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         "mount missing",
         "page cache left warm",
         "disk answers from memory",
+        "clock jump",
+        "JVM not warmed",
+        "JVM not steady",
         "caches filled before",
         "digests never compared",
         "nothing measured",
@@ -155,6 +165,20 @@ def test_a_sample_better_cached_than_the_set_counts_for_its_share_only(measured:
     assert "1621 files/s" in result.reasons[0]
 
 
+def test_without_gpus_too_a_sample_counts_for_its_share_only(measured: Measured) -> None:
+    mixed = measured | {"residency": {"client_cache": 0.1, "worker": 0.0, "under_store": 0.9}}
+    assert judged(measured, {"min_disk_ratio": 1.0}).verdict == "PASS"
+    result = judged(mixed, {"min_disk_ratio": 1.0})
+    assert result.verdict == "FAIL"
+    assert "222 files/s" in result.reasons[0]  # 1 / (0.1/8160 + 0.9/200)
+
+
+def test_gpus_without_a_published_figure_give_no_verdict(measured: Measured) -> None:
+    result = judged(measured, {"name": "unknown"})
+    assert result.verdict == "CANNOT TELL"
+    assert "no public figure" in result.reasons[0]
+
+
 def test_a_level_that_was_not_measured_gives_no_verdict(measured: Measured) -> None:
     mixed = measured | {"kept": [], "residency": {"client_cache": 0.5, "worker": 0.5}}
     assert judged(mixed, {"files_per_s": 100.0}, disruptive=False).verdict == "CANNOT TELL"
@@ -163,6 +187,10 @@ def test_a_level_that_was_not_measured_gives_no_verdict(measured: Measured) -> N
 def test_an_edited_gate_is_said(measured: Measured) -> None:
     result = judged(measured, {"name": "8 x H100", "files_per_s": 10.0, "planned": {"files_per_s": 12857}})
     assert result.gate.said() == "8 x H100: 10 files/s (EDITED, the plan has files_per_s 12857)"
+    assert result.verdict == "CANNOT TELL"
+    assert "EDITED below the plan's own; small files, files/s, at the planned mix: 8160 files/s" in result.reasons[0]
+    within = judged(measured, {"name": "8 x H100", "files_per_s": 10.0, "planned": {"files_per_s": 7000}})
+    assert within.verdict == "PASS"
 
 
 def test_a_harmless_check_says_what_it_did_not_test(measured: Measured) -> None:
@@ -185,3 +213,36 @@ def test_a_bad_pass_is_left_out_and_said(measured: Measured) -> None:
     assert row.mb_per_s is not None
     assert row.mb_per_s.passes == 4
     assert row.why == "1 of 5 passes left out: 50% was in the page cache before"
+
+
+TRAINING = {"accelerators": 1, "batch": 400, "compute_s": 0.435, "utilisation": 0.9}
+
+
+@pytest.mark.parametrize(("reached", "verdict"), [(0.97, "PASS"), (0.6, "FAIL")])
+def test_emulated_accelerators_have_to_be_busy(measured: Measured, reached: float, verdict: str) -> None:
+    small = next(one for one in measured["results"] if (one["path"], one["state"]) == ("mount", "client-cache"))
+    trained = measured | {
+        "results": [*measured["results"], *[small | {"kind": "training", "utilisation": reached}] * 5]
+    }
+    gate = {"name": "1 x A100 on resnet50", "files_per_s": 827.6, "training": TRAINING}
+    result = judged(trained, gate)
+    assert result.verdict == verdict
+    assert any("emulated training, 1 accelerators, utilisation" in f.reason for f in result.datasets[0].findings)
+    partly = judged(trained | {"residency": {"client_cache": 0.5, "worker": 0.5}}, gate)
+    assert not any("emulated" in finding.reason for finding in partly.datasets[0].findings)
+
+
+def test_each_node_has_a_gate_of_its_own(measured: Measured) -> None:
+    small = measured | {"host": "one-gpu", "gate": {"name": "1 x A100", "files_per_s": 800.0}}
+    large = measured | {"host": "eight-gpus", "gate": {"name": "8 x H100", "files_per_s": 12857.0}}
+    result = check([small, large], {}, SETTINGS, "", {})
+    assert result.verdict == "FAIL"
+    assert [reason.split(":")[0] for reason in result.reasons] == ["imagenet on eight-gpus"]
+
+
+def test_a_node_in_use_is_left_alone(measured: Measured) -> None:
+    result = judged(measured | {"results": [], "in_use": ["python (12)", "GPU 0 (97%)"]}, disruptive=False)
+    assert result.verdict == "CANNOT TELL"
+    assert "left alone, in use by python (12), GPU 0 (97%)" in result.reasons[0]
+    untested = [row.why for row in result.datasets[0].rows if not row.established]
+    assert set(untested) == {"not tested: left alone, in use by python (12), GPU 0 (97%)"}

@@ -88,7 +88,7 @@ def test_a_source_elsewhere_is_compared_with_a_copy_of_small_files() -> None:
     head, remote = header(10_000, 6), DATASET | {"source": "s3://bucket/set", "client_cache_bytes": 1 << 40}
     rounds = passes.rounds(head, remote, SETTINGS)
     disk = [one for one in rounds if one["path"] == "disk"]
-    assert {(one["root"], one["kind"]) for one in disk} == {("/copy", "small")}
+    assert {(one["root"], one.get("select", one["kind"])) for one in disk} == {("/copy", "small")}
     assert {one["last"] for one in rounds if one["kind"] == "small"} == {passes.COPY_BYTES // 100_000}
 
 
@@ -99,6 +99,25 @@ def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
     second = [(one["path"], one["state"]) for one in rounds if (one["round"], one["kind"]) == (2, "small")]
     assert second[1:4] == [("mount", "page-cache"), ("defaults", "worker"), ("disk", "disk")]
     assert {one["metrics"]["fuse"][0] for one in rounds if one["path"] == "defaults"} == {"127.0.0.1:50000"}
+
+
+def test_records_and_fio_are_read_where_there_are_records_and_fio_is_wanted() -> None:
+    def kinds(head: dict[str, Any], **changed: Any) -> set[str]:
+        return {one["kind"] for one in passes.rounds(head, DATASET, SETTINGS.model_copy(update=changed))}
+
+    assert kinds(HEADER) == {"small", "large", "list", "stat"}
+    assert kinds(HEADER | {"records": True}, fio=True) == {"small", "large", "list", "stat", "records", "fio"}
+    assert kinds(HEADER | {"records": True}, fio=True, disruptive=False) == {"small", "large"}
+
+
+def test_training_is_emulated_where_there_are_enough_files_for_it() -> None:
+    def emulated(accelerators: int) -> list[passes.Pass]:
+        training = passes.Training(accelerators=accelerators, batch=400, compute_s=0.4, utilisation=0.9)
+        settings = SETTINGS.model_copy(update={"training": training})
+        return [one for one in passes.rounds(HEADER, DATASET, settings) if one["kind"] == "training"]
+
+    assert {(one["path"], one["emulated"]["accelerators"]) for one in emulated(2)} == {("mount", 2), ("disk", 2)}
+    assert emulated(8) == []
 
 
 def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:

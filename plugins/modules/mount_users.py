@@ -1,0 +1,51 @@
+#!/usr/bin/python
+"""Says who would be disturbed by reading from a mount."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, users
+
+DOCUMENTATION = r"""
+module: mount_users
+short_description: Says who would be disturbed by reading from a mount
+description:
+  - Lists processes with files of the mount open, in containers too, and GPUs that compute; changes nothing.
+  - Touches no file of the mount, so a dead one does not hang it.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  path:
+    description: The mount point.
+    type: path
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: See who reads
+  alluxio.fuse.mount_users:
+    path: /mnt/alluxio-fuse/imagenet/data
+"""
+
+RETURN = r"""
+users:
+  description: Names with process numbers, and GPUs with their utilisation.
+  type: list
+  elements: str
+  returned: always
+"""
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(argument_spec={"path": {"type": "path", "required": True}}, supports_check_mode=True)
+    mount = mounts.mount_at(mounts.read_mounts(), module.params["path"])
+    readers = users.readers_of(mount["device"]) if mount else []
+    module.exit_json(changed=False, users=[*readers, *users.busy_gpus()])
+
+
+if __name__ == "__main__":
+    main()

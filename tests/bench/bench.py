@@ -1,0 +1,143 @@
+"""`make bench`: the sample through Alluxio as deployed, with its own defaults, through other products, from the disk.
+
+One S3 store behind all of them, caches in memory, everything resident, read in the same interleaved rounds by the same
+reader, digests compared. Ends with a line for each aim. Needs root: page caches are dropped and mounts made.
+usage: bench.py [FILE]      writes the result as Markdown to FILE, too
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from bundle import CHECKOUT, playbook, succeed
+from measuring import Measuring
+from object_store import ObjectStore, object_store
+from peers import PEERS, Place, mounted
+
+from alluxio_fuse.check import table
+from alluxio_fuse.check.aims import aims
+from alluxio_fuse.check.verdict import Check
+from alluxio_fuse.dataset import sample
+from alluxio_fuse.targets import targets
+
+NAME = "bench"
+SHAPE = sample.Shape(images=2000, shards=4)
+BUDGET_MB = 1500  # of each cache
+BUCKET, PREFIX = "training", "set"
+WORK = Path(f"/var/lib/{NAME}-peers")
+SOURCE = Path(f"/var/lib/{NAME}-sample")
+STAGES = ("preflight", "plan", "nodes", "services", "warm")
+
+
+def main() -> None:
+    """Deploys everything, measures, shows, takes everything away."""
+    sample.make(SOURCE, SHAPE)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
+        folder.chmod(0o755)
+        store = stack.enter_context(object_store(folder))
+        upload(store)
+        ours = stack.enter_context(deployed(NAME, 5000, "tuned", store))
+        upstream = stack.enter_context(deployed(f"{NAME}-upstream", 7000, "upstream", store))
+        compare = [{"name": "upstream", "mount_point": upstream["mount_point"], "metrics": upstream["metrics"]}]
+        memory = stack.enter_context(in_memory())
+        for name in PEERS:
+            at = Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE)
+            point = stack.enter_context(mounted(name, store, at))
+            compare.append({"name": name, "mount_point": str(point), "state": "cached", "metrics": {}})
+        shutil.copytree(SOURCE, memory / "set")
+        compare.append({"name": "memory", "mount_point": str(memory / "set"), "state": "memory", "metrics": {}})
+        measuring = Measuring(NAME, ours | {"compare": compare}, SOURCE, store)
+        chosen = measuring.prepare()
+        result = measuring.rounds()
+    text = shown(result, chosen)
+    print(text)
+    if sys.argv[1:]:
+        Path(sys.argv[1]).write_text(markdown(text, result))
+
+
+def upload(store: ObjectStore) -> None:
+    """The sample into the bucket."""
+    client = store.client()
+    client.create_bucket(Bucket=BUCKET)
+    files = [path for path in SOURCE.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{PREFIX}/{p.relative_to(SOURCE)}"), files))
+
+
+@contextmanager
+def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterator[dict[str, Any]]:
+    """A deployment of the bundle with its caches filled; what it reads, from its plan."""
+    s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
+    variables = {
+        "alluxio_name": name,
+        "alluxio_environment": name,
+        "alluxio_port_offset": offset,
+        "alluxio_profile": profile,
+        "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": s3}],
+        "alluxio_credentials": {"set": {"access_key": store.access_key, "secret_key": store.secret_key}},
+    }
+    try:
+        for stage in STAGES:
+            print(f"{name}: {stage}", flush=True)
+            succeed(playbook(f"playbooks/{stage}.yml", **variables))
+        plan = json.loads((CHECKOUT / f"runs/plan-{name}.json").read_text())
+        (target,) = targets(plan, "localhost")
+        yield target
+    finally:
+        playbook("playbooks/teardown.yml", **variables)
+
+
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """A tmpfs for the peers' caches and the copy that no FUSE stands before."""
+    folder = WORK / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={4 * BUDGET_MB}m", NAME, str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        shutil.rmtree(WORK)
+
+
+def shown(result: Check, chosen: dict[str, int]) -> str:
+    """The table, then the aims."""
+    (dataset,) = result.datasets
+    lines = [table.render(result), "", f"read-ahead chosen for large files, KiB: {chosen}"]
+    return "\n".join([*lines, *(aim.line() for aim in aims(dataset.rows))])
+
+
+def markdown(text: str, result: Check) -> str:
+    """docs/bench.md."""
+    memory = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    cpus = sum(line.startswith("processor") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    kernel = Path("/proc/sys/kernel/osrelease").read_text().strip()
+    machine = f"{cpus} processors, {int(memory.split()[1]) >> 20} GiB of memory, Linux {kernel}"
+    return f"""# Side by side
+
+Written by `make bench` on {result.made[:10]}: {machine}; store, services and readers on this one machine.
+Ratios within the run carry over to other machines, figures do not.
+
+```text
+{text}
+```
+"""
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was deployed is taken away on the way out
+    main()
+    print(f"bench    {time.monotonic() - started:.0f} s")

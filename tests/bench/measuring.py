@@ -1,0 +1,82 @@
+"""The rounds of a bench: the same files through every mount, in turn, by the reader of the check."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, reader
+from ansible_collections.alluxio.fuse.plugins.modules import read_pass
+from object_store import ObjectStore
+from peers import PEERS, READ_AHEADS
+
+from alluxio_fuse.check import passes
+from alluxio_fuse.check.verdict import Check, check
+
+SETTINGS: dict[str, Any] = {"passes": 5, "readers": 4, "seed": 2012, "bytes": 1 << 32, "disruptive": True}
+TRIES = 1  # with each read-ahead
+
+
+class Measuring:
+    """What is read: the deployment `name` as `dataset`, what it is compared with, and the same files on the disk."""
+
+    def __init__(self, name: str, dataset: dict[str, Any], disk: Path, store: ObjectStore) -> None:
+        """Reads the manifest that the deployment's node keeps."""
+        state = Path(f"/var/lib/{name}")
+        self.header, self.entries = reader.load(str(state / "manifests/set.jsonl"))
+        self.first_reads = json.loads((state / "measurements.json").read_text())["set"]["kept"]["passes"]
+        self.dataset = dataset | {"source": f"file://{disk}", "disk_copy": ""}
+        self.store = store
+        self.passes = passes.rounds(self.header, self.dataset, passes.Settings.model_validate(SETTINGS))
+
+    def prepare(self) -> dict[str, int]:
+        """Fills the peers' caches, and gives each mount but that of the defaults the read-ahead (KiB) that suits it."""
+        chosen = {}
+        beside = {other["name"]: other["mount_point"] for other in self.dataset["compare"] if other["name"] in PEERS}
+        for name, point in {"mount": self.dataset["mount_point"], **beside}.items():
+            if name in PEERS:
+                filled = reader.verify(point, self.entries, SETTINGS["readers"])
+                if filled["wrong"]:
+                    raise SystemExit(f"{name}: {filled['problems'][0]}")
+            chosen[name] = self._best_read_ahead(name, point)
+        return chosen
+
+    def rounds(self) -> Check:
+        """Every pass in order, judged as a check."""
+        results = []
+        for one in self.passes:
+            before = self.store.sent()
+            result = self._read(one)
+            if one["path"] in PEERS:  # no counters of their own: what the store has sent tells what they fetched
+                result["counters"]["under_store"] = self.store.sent() - before
+            results.append(result)
+            speed = f"{result['files_per_s']:>8.0f} files/s {result['mb_per_s']:>7.0f} MB/s"
+            print(f"  {one['name']:<44} {speed}{' WRONG' if result['wrong'] else ''}", flush=True)
+        node = {"host": "localhost", "manifest": self.header, "results": results, "kept": self.first_reads}
+        made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return check([self.dataset | node], {"min_disk_ratio": 1.0}, SETTINGS, made, {})
+
+    def _read(self, one: dict[str, Any]) -> dict[str, Any]:
+        metrics = one.get("metrics", self.dataset["metrics"])
+        params = {"seed": SETTINGS["seed"], "readers": SETTINGS["readers"], "metrics": metrics}
+        result: dict[str, Any] = read_pass.measure(one, self.header, self.entries, params)
+        return result
+
+    def _best_read_ahead(self, name: str, point: str) -> int:
+        device = mounts.mount_at(mounts.read_mounts(), point)["device"]
+        setting = Path(f"/sys/class/bdi/{device}/read_ahead_kb")
+        wanted = (name, "large", "drop")
+        one = next(o for o in self.passes if (o["path"], o["kind"], o["before"]) == wanted) | {"verify": False}
+        speeds = {}
+        for candidate in READ_AHEADS:
+            setting.write_text(str(candidate))
+            speeds[candidate] = round(max(self._read(one)["mb_per_s"] for _ in range(TRIES)))
+        best = max(speeds, key=lambda candidate: speeds[candidate])
+        setting.write_text(str(best))
+        print(
+            f"{name}: large files, MB/s by read-ahead in KiB: { ({k: round(v) for k, v in speeds.items()}) }",
+            flush=True,
+        )
+        return best

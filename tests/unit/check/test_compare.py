@@ -1,0 +1,77 @@
+"""Two runs are compared row by row, and a change counts only beyond noise."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.check.aims import aims
+from alluxio_fuse.check.verdict import Check, check
+from alluxio_fuse.report import compare
+
+SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+
+
+def judged(measured: dict[str, Any], **settings: Any) -> Check:
+    return check([measured], {}, SETTINGS | settings, "2026-11-21T08:00:00Z", {})
+
+
+def times(measured: dict[str, Any], state: str, factor: float) -> dict[str, Any]:
+    changed = [
+        one | {"files_per_s": one["files_per_s"] * factor} if one["state"] == state else one
+        for one in measured["results"]
+    ]
+    return measured | {"results": changed}
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"), [(1.0, "within noise"), (1.02, "within noise"), (2.0, "faster"), (0.5, "slower")]
+)
+def test_a_change_counts_beyond_noise_only(measured: dict[str, Any], factor: float, word: str) -> None:
+    changes = {c.key[2:]: c for c in compare.compare(judged(measured), judged(times(measured, "client-cache", factor)))}
+    changed = changes["small", "mount", "client-cache"]
+    assert str(changed.word) == word
+    assert changed.ratio == pytest.approx(factor)
+    assert changes["small", "mount", "page-cache"].word == "within noise"
+
+
+def test_a_row_of_one_run_alone_is_said(measured: dict[str, Any]) -> None:
+    without = measured | {"kept": []}
+    assert "only in the first" in compare.render(judged(measured), judged(without))
+    assert "only in the second" in compare.render(judged(without), judged(measured))
+
+
+def test_unlike_settings_are_said(measured: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "check.json").write_text(judged(measured).model_dump_json())
+    other = tmp_path / "other.json"
+    other.write_text(judged(measured, readers=8).model_dump_json())
+    compare.main([str(tmp_path), str(other)])
+    said = capsys.readouterr().out
+    assert "unlike   settings" in said
+    assert "verdicts PASS, PASS" in said
+    with pytest.raises(SystemExit, match="usage"):
+        compare.main([])
+
+
+def test_aims_are_ratios_of_one_run(measured: dict[str, Any]) -> None:
+    def peer(name: str, speed: float, cpu: float) -> list[dict[str, Any]]:
+        mount = {"point": f"/mnt/{name}", "type": "fuse.x", "source": "x"}
+        as_peer = {"path": name, "state": "cached", "root": f"/mnt/{name}", "mount": mount, "cpu_s_per_gb": cpu}
+        right = [one for one in measured["results"] if (one["path"], one["state"]) == ("mount", "client-cache")]
+        return [one | as_peer | {"files_per_s": speed} for one in right]
+
+    peers = peer("slow", 1000.0, 9.0) + peer("fast", 4000.0, 1.0)
+    rows = judged(measured | {"results": measured["results"] + peers}).datasets[0].rows
+    lines = {aim.name: aim.line() for aim in aims(rows)}
+    assert lines["small_vs_best_peer"] == "aim small_vs_best_peer 2.04 >=2 met (fast, cached)"
+    assert lines["small_vs_disk"] == "aim small_vs_disk 1.60 >=1.2 met (disk)"
+    assert lines["small_cpu_per_gb_vs_best_peer"].startswith("aim small_cpu_per_gb_vs_best_peer 1.50 <=1 missed")
+    assert lines["small_vs_upstream_defaults"] == "aim small_vs_upstream_defaults - >=9 missed (upstream, worker)"
+
+
+def test_a_peer_that_asked_its_store_is_not_cached(measured: dict[str, Any]) -> None:
+    one = next(one for one in measured["results"] if (one["path"], one["state"]) == ("mount", "client-cache"))
+    asked = one | {"path": "peer", "state": "cached", "counters": {"under_store": one["expected_bytes"] * 0.5}}
+    rows = judged(measured | {"results": [*measured["results"], asked]}).datasets[0].rows
+    (row,) = (row for row in rows if row.path == "peer")
+    assert row.why == "50% came from the under store"
