@@ -3,10 +3,9 @@ SHELL := /bin/bash
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 # One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
 ARGS ?=
-HOST_ROLES := jdk or libfuse or limits
 LAYERS := lint unit local chart nodes
 
-.PHONY: help setup setup-dev site teardown test lint docs lock bench-defaults bench-plan test-roles $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-cluster lab lab-down $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -16,6 +15,9 @@ setup: ## .venv with what the job needs
 
 setup-dev: ## .venv with what the tests need, too
 	@scripts/setup dev
+
+setup-kubernetes: ## .venv-kubernetes with Helm, for platform kubernetes
+	@scripts/setup-kubernetes runtime
 
 site: setup ## the main job, on inventories/local
 	@ansible-playbook site.yml $(ARGS)
@@ -37,20 +39,33 @@ test-unit: setup-dev ## planner, statistics, filters, modules: seconds
 test-chart: setup-dev ## renders, schemas, refusals
 	@pytest -q tests/chart
 
-test-nodes: setup-dev ## node preparation on real systemd nodes, and a Debian 13 controller
-	@pytest -q tests/nodes -k "not ($(HOST_ROLES))"
-
-test-roles: setup-dev ## roles that the host platform will use, on Debian 11 to 13; apart, because it takes long
-	@pytest -q tests/nodes -k "$(HOST_ROLES)"
+test-nodes: setup-dev ## every node role on Debian 11 to 13 with systemd, whole nodes, and a Debian 13 controller
+	@pytest -q tests/nodes
 
 test-local: setup-dev ## the main job on this machine, real Alluxio containers
 	@pytest -q tests/local
 
-bench-defaults: setup ## our deployment against Alluxio's own defaults, in one run
-	@scripts/bench-defaults
+test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
+	@pytest -q tests/local/test_lies.py
+
+test-cluster: setup-dev ## the chart and the main job in a real Kubernetes: the lab; the chart also in that of KUBECONFIG
+	@scripts/setup-kubernetes dev
+	@.venv-kubernetes/bin/pytest -q tests/cluster
+
+lab: setup-dev ## a Kubernetes of systemd nodes in podman, with an S3 store; writes .lab/kubeconfig and .lab/inventory
+	@python tests/lab/cluster up
+
+lab-down: setup-dev ## takes it away
+	@python tests/lab/cluster down
+
+bench: setup-dev ## side by side in one run: our deployment, Alluxio's own defaults, s3fs, rclone, JuiceFS, the disk
+	@scripts/bench docs/bench.md
 
 bench-plan: setup ## the planner's cost per node
 	@python -m alluxio_fuse.plan.bench
+
+bench-nodes: setup ## what an added node costs: 2 nodes and 10 are prepared
+	@python scripts/bench-nodes
 
 docs: setup-dev ## the generated reference
 	@python -m alluxio_fuse.reference docs/variables.md

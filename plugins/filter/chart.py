@@ -1,30 +1,40 @@
-"""Door from playbooks to `alluxio_fuse.chart`."""
+"""Doors from playbooks to `alluxio_fuse.chart` and `alluxio_fuse.kubernetes`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+from alluxio_fuse import doors
 from alluxio_fuse.chart import values
-from alluxio_fuse.doors import plain
+from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods
 
 DOCUMENTATION = """
 name: chart
-short_description: values of the Helm chart from a plan
+short_description: values of the Helm chart and objects beside it, from a plan
 description:
   - C(chart_values) gives the values of C(charts/alluxio-fuse) for a plan of platform C(kubernetes).
-  - Its parameter O(secrets) names, by dataset, the Secret that holds C(access_key) and C(secret_key).
+  - The others are the functions of the same names in C(alluxio_fuse.kubernetes), documented there.
 """
 
 
-def chart_values(plan: Any, secrets: Any = None) -> dict[str, Any]:
-    """The chart's values; Ansible hands filters lazy containers, the package gets plain ones."""
-    return values.chart_values(*plain([plan, secrets or {}]))
+def cluster_findings(cluster: Any, hosts: Any) -> list[dict[str, Any]]:
+    """What speaks against a cluster."""
+    return [asdict(found) for found in findings.cluster_findings(*doors.plain([cluster, hosts]))]
 
 
 class FilterModule:
-    """The filter."""
+    """The filters."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Its name in playbooks is `alluxio.fuse.chart_values`."""
-        return {"chart_values": chart_values}
+        """Names of the filters and what they call."""
+        return {
+            **doors.filters(values, "chart_values"),
+            **doors.filters(facts, "with_node"),
+            **doors.filters(pods, "endpoints"),
+            **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod", "unlabelled"),
+            **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
+            **doors.filters(consumers, "reader_files", "consumer_pods", "consumer_lines"),
+            "cluster_findings": cluster_findings,
+        }

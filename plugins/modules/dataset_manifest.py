@@ -98,10 +98,11 @@ def main() -> None:
     if module.check_mode and source.startswith("file://") and not os.path.isdir(source[len("file://") :]):  # noqa: PTH112
         module.exit_json(changed=True, manifest={}, path=path)  # what this very run would make before
     try:
-        listing, digests = _open(module, source)
+        listing, digests, heads = _open(module, source)
         if not listing.files:
             module.fail_json(msg=f"source: {source} holds no file; name the folder or prefix that holds the dataset")
         head = manifest.header(source, listing, params["digest_bytes"], params["seed"])
+        head["records"] = manifest.holds_records(listing, heads)
         changed = old is None or old.get("id") != head["id"]
         if changed and not module.check_mode:
             chosen = manifest.sample(listing.files, params["digest_bytes"], params["seed"])
@@ -111,15 +112,15 @@ def main() -> None:
     module.exit_json(changed=changed, manifest=head, path=path)
 
 
-def _open(module: AnsibleModule, source: str) -> tuple[manifest.Listing, manifest.Digests]:
+def _open(module: AnsibleModule, source: str) -> tuple[manifest.Listing, manifest.Digests, manifest.Heads]:
     params = module.params
     if source.startswith("s3://"):
         store = s3.client(params["s3"], params["access_key"], params["secret_key"])
-        return s3.list_bucket(store, source), s3.object_digests(store, source)
+        return s3.list_bucket(store, source), s3.object_digests(store, source), s3.object_heads(store, source)
     if source.startswith("file:///"):
         root = source[len("file://") :]
         processes = params["processes"] or len(os.sched_getaffinity(0))
-        return manifest.list_folder(root), manifest.folder_digests(root, processes)
+        return manifest.list_folder(root), manifest.folder_digests(root, processes), manifest.folder_heads(root)
     raise ValueError("only file:/// and s3:// are supported")
 
 

@@ -17,6 +17,10 @@ options:
     description: What it shall say.
     type: str
     required: true
+  missing_ok:
+    description: Whether a setting that is gone, with its disk for example, is no failure.
+    type: bool
+    default: false
 author:
   - alluxio-fuse
 """
@@ -47,12 +51,18 @@ from ansible.module_utils.basic import AnsibleModule
 def main() -> None:
     """Run as a module."""
     module = AnsibleModule(
-        argument_spec={"path": {"type": "path", "required": True}, "value": {"type": "str", "required": True}},
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "value": {"type": "str", "required": True},
+            "missing_ok": {"type": "bool", "default": False},
+        },
         supports_check_mode=True,
     )
     path, value = Path(module.params["path"]), module.params["value"]
     if not str(path).startswith(("/proc/sys/", "/sys/")):
         module.fail_json(msg=f"{path} is no kernel setting: it lies neither below /proc/sys nor below /sys")
+    if module.params["missing_ok"] and not path.exists():
+        module.exit_json(changed=False, path=str(path), before="")
     try:
         before = " ".join(path.read_text(encoding="utf-8").split())
         if before != value and not module.check_mode:

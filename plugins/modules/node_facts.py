@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: node_facts
 short_description: Facts of a node that the plan follows from
 description:
-  - Gathers processors, memory, filesystems, block devices, FUSE, Java, network, GPUs, listeners, mounts and what this
-    deployment already owns, in one call and without running setup.
+  - Gathers processors, memory, filesystems, block devices, FUSE, Java, network, GPUs, listeners, mounts, Alluxio that
+    others run and what this deployment already owns, in one call and without running setup.
   - Never touches what a FUSE mount serves from its own process, so a dead mount cannot hang it.
   - Changes nothing; check mode is the same as a run.
 options:
@@ -62,7 +62,6 @@ facts:
   type: dict
 """
 
-import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -70,10 +69,12 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     blockdev,
     filesystems,
     gpu,
+    leftovers,
     mounts,
     network,
     ownership,
     sources,
+    speed,
     system,
 )
 
@@ -102,7 +103,8 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "sources": {
             url: sources.read_source(url, parameters["service_uid"], parameters["source_budget"]) for url in local
         },
-        "clock": time.time(),
+        "media_speed": speed.load(state_dir),
+        "leftovers": leftovers.read_leftovers(seen, parameters["mount_points"]),
         "owned": record,
     }
 

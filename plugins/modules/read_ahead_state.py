@@ -1,18 +1,23 @@
 #!/usr/bin/python
-"""Read-ahead of the disks below cache folders."""
+"""Read-ahead of the disks that caches live on."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: read_ahead_state
-short_description: Read-ahead of the disks below cache folders
+short_description: Read-ahead of the disks that caches live on
 description:
-  - Finds the disks that hold some folders, by the mount table, and what their read-ahead is; changes nothing.
+  - Finds the disks of cache media, and what their read-ahead is; changes nothing.
+  - A tmpfs has no disk, and the disk of the root filesystem serves more than caches; both are left out.
 options:
-  paths:
-    description: The folders, existing or not.
+  name:
+    description: Name of the deployment.
+    type: str
+    default: alluxio-fuse
+  media:
+    description: The media, as in the input of role cache_media; C(kind), C(path) and C(device) are read.
     type: list
-    elements: path
+    elements: dict
     required: true
 author:
   - alluxio-fuse
@@ -21,29 +26,36 @@ author:
 EXAMPLES = r"""
 - name: Find the disks of the caches
   alluxio.fuse.read_ahead_state:
-    paths: [/data/nvme0/alluxio-fuse/tier]
+    media:
+      - {kind: directory, path: /data/nvme0/alluxio-fuse/tier}
   register: disks
 """
 
 RETURN = r"""
 settings:
-  description: Each disk's setting, as path, before (KiB) and rule (uuid and attribute for a udev rule, or nothing).
+  description: Each disk's setting, as path, before (KiB), rule (uuid and attribute for udev, or nothing) and writable.
   returned: success
   type: list
   elements: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, readahead
+from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, readahead, system
 
 
 def main() -> None:
     """Run as a module."""
     module = AnsibleModule(
-        argument_spec={"paths": {"type": "list", "elements": "path", "required": True}},
+        argument_spec={
+            "name": {"type": "str", "default": "alluxio-fuse"},
+            "media": {"type": "list", "elements": "dict", "required": True},
+        },
         supports_check_mode=True,
     )
-    settings = readahead.read_ahead_settings(module.params["paths"], mounts.read_mounts())
+    machine = system.machine_id() or system.read_system()["hostname"]
+    settings = readahead.read_ahead_settings(
+        module.params["media"], mounts.read_mounts(), module.params["name"], machine
+    )
     module.exit_json(changed=False, settings=settings)
 
 

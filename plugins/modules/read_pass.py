@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import counters, mounts, reader, residency
+from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fio, mounts, reader, residency, training
 
 DOCUMENTATION = r"""
 module: read_pass
@@ -44,7 +44,7 @@ options:
     description:
       - What to do, in order; an action plugin of the same name calls the module once per pass and shows each result.
       - Keys are C(name), C(path) (C(mount) or C(disk)), C(state), C(root), C(kind), C(first), C(last), C(before)
-        (C(drop), C(forget) or empty), C(verify), C(records), C(agree), C(keep)
+        (C(drop), C(forget) or empty), C(verify), C(way), C(agree), C(keep), C(select)
         and C(metrics), where they are others than O(metrics).
       - C(agree) repeats a pass until two in a row differ by less than that share, eight times at most.
     type: list
@@ -97,7 +97,7 @@ def main() -> None:
     try:
         header, entries = reader.load(params["manifest"])
         results = [
-            _one(one, header, entries, {**params, "metrics": one.get("metrics", params["metrics"])})
+            measure(one, header, entries, {**params, "metrics": one.get("metrics", params["metrics"])})
             for one in params["passes"]
         ]
     except (OSError, ValueError, RuntimeError) as error:
@@ -105,9 +105,13 @@ def main() -> None:
     module.exit_json(changed=False, results=results)
 
 
-def _one(one: dict[str, Any], header: dict[str, Any], entries: list[reader.Entry], params: dict[str, Any]) -> Any:
+def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.Entry], params: dict[str, Any]) -> Any:
+    """One pass: figures, evidence and comparison, of the last one where it is repeated until two agree."""
     files = reader.select(
-        header, entries, params["seed"], reader.Selection(one["kind"], one.get("first", 0), one.get("last"))
+        header,
+        entries,
+        params["seed"],
+        reader.Selection(one.get("select", one["kind"]), one.get("first", 0), one.get("last")),
     )
     speeds: list[float] = []
     while True:
@@ -131,7 +135,12 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     resident = residency.resident_share(paths)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
-    result = reader.timed(one["root"], files, params["readers"], records=one.get("records", False))
+    if one.get("way") == "fio":
+        result = fio.timed(one["root"], files, params["readers"])
+    elif one.get("way") == "train":
+        result = training.timed(one["root"], files, params["readers"], one["emulated"])
+    else:
+        result = reader.timed(one["root"], files, params["readers"], one.get("way", "read"))
     after = _settled(params["metrics"])
     mount = mounts.mount_of(mounts.read_mounts(), one["root"])
     return {

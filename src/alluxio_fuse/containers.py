@@ -56,11 +56,6 @@ class Container:
     cap_add: list[str] = field(default_factory=list)
 
 
-def cli(plan: Mapping[str, Any]) -> list[str]:
-    """Command that runs the Alluxio CLI on the host of the first master."""
-    return ["podman", "exec", f"{plan['name']}-master", "/opt/alluxio/bin/alluxio"]
-
-
 def ca_files(plan: Mapping[str, Any]) -> list[str]:
     """Files on the controller with the private CAs of object stores, each once."""
     stores = [dataset["s3"] for dataset in plan["fleet"]["datasets"]["amount"] if dataset["s3"]]

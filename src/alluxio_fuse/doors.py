@@ -19,4 +19,4 @@ def filters(module: ModuleType, *names: str) -> dict[str, Callable[..., Any]]:
 
 
 def _door(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments: function(*plain(arguments))
+    return lambda *arguments, **named: function(*plain(arguments), **plain(named))

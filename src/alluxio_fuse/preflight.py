@@ -6,18 +6,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Refused, plan
+from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.ports import PORTS
 
 #: Distributions on which every role was run for real; the others of the support table differ in package names only.
 SUPPORTED = {("debian", "11"), ("debian", "12"), ("debian", "13")}
 
+#: Seconds. A clock that is kept is off by less than one.
+CLOCK_BOUND = 30
+
+_MOUNTED = {
+    "mounted": ("", "unmount it (umount {0})"),
+    "stale": (", and its daemon is dead", "clear it (umount --lazy {0})"),
+    "hung": (
+        ", and its daemon does not answer: whoever touches it waits",
+        "end the daemon, then clear it (umount --lazy {0})",
+    ),
+}
+
 
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}]}`.
+    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}], platform, image}`,
+    and `kubernetes`: `{kubeconfig, context, namespace, node_access, pull_secrets, folders}`, used on that platform.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -26,11 +41,19 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     offset = variables.get("alluxio_port_offset")
     moved = offset if isinstance(offset, int) else 0
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
+    platform = str(variables.get("alluxio_platform", "containers"))
+    version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
+        "platform": platform,
+        "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
+        "kubernetes": _cluster(variables, name),
         "name": name,
         "state_dir": f"/var/lib/{name}",
         "mount_points": [f"/mnt/{name}/{dataset}/data" for dataset in names],
-        "ports": sorted({port + moved for service in PORTS.values() for port in service.values()}),
+        # pods have a network of their own
+        "ports": []
+        if platform == "kubernetes"
+        else sorted({port + moved for service in PORTS.values() for port in service.values()}),
         "directories": [source for source in sources.values() if source.startswith("file://")],
         "object_stores": [
             {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores
@@ -38,16 +61,35 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def findings(hosts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Everything that speaks against `{host: {groups, variables, facts}}`, of plan and nodes at once."""
+def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
+    said = _mapping(variables.get("alluxio_kubernetes"))
+    tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
+    return {
+        "kubeconfig": str(said.get("kubeconfig") or ""),
+        "context": str(said.get("context") or ""),
+        "namespace": str(said.get("namespace") or name),
+        "node_access": said.get("node_access") is not False,
+        "pull_secrets": _list(said.get("pull_secrets")),
+        "keep_journal": said.get("keep_journal") is not False,
+        "folders": [str(tier["path"]) for tier in tiers if tier.get("path")],
+    }
+
+
+def findings(hosts: Mapping[str, Mapping[str, Any]], cluster: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """Everything that speaks against `{host: {groups, variables, facts}}`, of plan, cluster and nodes at once.
+
+    cluster: as `alluxio.fuse.cluster_facts` returns it, on platform `kubernetes`.
+    """
     planned: dict[str, Any] | None = None
     found: list[Finding] = []
     try:
         planned = plan(hosts).dump()
     except Refused as refused:
         found += refused.findings
+    if cluster:
+        found += cluster_findings(cluster, list(hosts))
     for host, about in hosts.items():
-        found += node_findings(planned, host, about["facts"])
+        found += node_findings(planned, host, about["facts"], cluster)
     return [asdict(finding) for finding in found]
 
 
@@ -58,12 +100,46 @@ def findings_text(found: Sequence[Mapping[str, Any]]) -> str:
     return f"{count} in the way; nothing was changed.\n\n{listed}"
 
 
-def node_findings(plan: Mapping[str, Any] | None, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    """What stands in the way on one node. With no plan (it was refused) only what needs none is looked at."""
+def peers(fleet: Mapping[str, Mapping[str, Any]], host: str) -> list[dict[str, str]]:
+    """`{name, address}` of the nodes other than `host`, from `{host: facts}`: called and where."""
+    return [
+        {"name": facts["hostname"], "address": address}
+        for name, facts in fleet.items()
+        if name != host
+        for address in _outward(facts)[:1]
+    ]
+
+
+def node_findings(
+    plan: Mapping[str, Any] | None, host: str, facts: Mapping[str, Any], cluster: Mapping[str, Any] | None = None
+) -> Iterator[Finding]:
+    """What stands in the way on one node. With no plan (it was refused) only what needs none is looked at.
+
+    In a cluster other releases are no leftovers, and mounts are our own where it runs this deployment already.
+    """
     yield from _platform(host, facts)
-    yield from _mount_points(host, facts)
+    yield from _clock(host, facts)
+    yield from _names(host, facts)
+    if not cluster:
+        yield from _leftovers(host, facts)
+    if not (cluster and cluster["installed"]):
+        yield from _mount_points(host, facts)
     if plan is not None:
         yield from _ports(plan, host, facts)
+        yield from _propagation(plan, host, facts)
+
+
+def _propagation(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """A pod's mount reaches the node only through a shared one; platform `containers` makes its own folders so."""
+    fleet = plan["fleet"]
+    looked_at = fleet["platform"]["amount"] == "kubernetes" and fleet["node_access"]["amount"]
+    if looked_at and not facts["shared_root"]:
+        yield Finding(
+            f"{host}: mount propagation",
+            "/ is private",
+            "what a FUSE pod mounts stays in the pod, and the kubelet refuses to start it (Bidirectional)",
+            "mount --make-rshared / on the node, and before the kubelet at each boot; systemd does it by itself",
+        )
 
 
 def _platform(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
@@ -101,14 +177,80 @@ def _mount_points(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
                 "there are files at the mount point that this deployment did not put there; mounting would hide them",
                 "move them away, or choose another alluxio_name",
             )
-        else:
-            what = f"{found['type']} from {found['source']}" if found["type"] else found["state"]
+            continue
+        what = f"{found['type']} from {found['source']}" if found["type"] else found["state"]
+        reason, remedy = _MOUNTED[found["state"]]
+        yield Finding(
+            f"{host}: {point}",
+            what,
+            f"something is mounted there that this deployment did not mount{reason}",
+            f"{remedy.format(point)}, or choose another alluxio_name",
+        )
+
+
+def _clock(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    skew = facts["clock_skew"]
+    if abs(skew) > CLOCK_BOUND:
+        yield Finding(
+            f"{host}: clock",
+            f"at least {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the controller",
+            f"more than {CLOCK_BOUND} s: nothing keeps it, logs of the fleet cannot be compared, and an object store"
+            " refuses what is signed a quarter of an hour off",
+            "keep time on both (systemd-timesyncd or chrony), then look at: timedatectl",
+        )
+
+
+def _names(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """A name that nobody knows is no finding: services are given addresses. A wrong one, and no answer, are."""
+    for peer in facts["names"]:
+        name, address, forward, reverse = (peer[key] for key in ("name", "address", "forward", "reverse"))
+        if forward is None or reverse is None:
             yield Finding(
-                f"{host}: {point}",
-                what,
-                "something is mounted there that this deployment did not mount",
-                f"unmount it (umount {point}), or choose another alluxio_name",
+                f"{host}: name of {address}",
+                "no answer",
+                f"the resolver did not say what {name if forward is None else address} is: readers wait for it",
+                "repair the node's resolver (/etc/resolv.conf), or name the nodes in /etc/hosts",
             )
+        elif forward and address not in forward:
+            yield Finding(
+                f"{host}: name {name}",
+                ", ".join(forward),
+                f"the node that calls itself so is {address}: connections by name go elsewhere",
+                "correct it in DNS or /etc/hosts",
+            )
+        elif reverse and not any(_same_name(found, name) for found in reverse):
+            yield Finding(
+                f"{host}: name of {address}",
+                ", ".join(reverse),
+                f"the node there calls itself {name}: Alluxio takes the name of an address for the node's",
+                "correct it in DNS or /etc/hosts",
+            )
+
+
+def _leftovers(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    for found in facts["leftovers"]:
+        kind, name, state = (found[key] for key in ("kind", "name", "state"))
+        if kind == "process":
+            value, reason = f"{name} ({state})", "its memory and ports are in no plan"
+            remedy = f"stop {state}, and what starts it"
+        elif kind == "mount":
+            value, reason = f"{name} is {state}", f"a mount of Alluxio's that nobody answers for{_MOUNTED[state][0]}"
+            remedy = _MOUNTED[state][1].format(name)
+        else:
+            value, reason = name, "it starts Alluxio beside this deployment, now or at the next boot"
+            remedy = f"systemctl disable --now {name}, and remove its file"
+        yield Finding(f"{host}: another Alluxio", value, reason, remedy)
+
+
+def _same_name(found: str, name: str) -> bool:
+    return found == name or found.partition(".")[0] == name.partition(".")[0]
+
+
+def _outward(facts: Mapping[str, Any]) -> list[str]:
+    """IPv4 addresses that another node may reach, of a bridge of the node's own last."""
+    nics = sorted(facts["network"], key=lambda nic: nic["name"].startswith(("docker", "cni", "podman", "virbr", "br-")))
+    plain = [address.partition("/")[0] for nic in nics if nic["name"] != "lo" for address in nic["addresses"]]
+    return [address for address in plain if ":" not in address]
 
 
 def _ports(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:

@@ -6,15 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def targets(plan: Mapping[str, Any], host: str, others: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+def targets(
+    plan: Mapping[str, Any],
+    host: str,
+    others: Sequence[Mapping[str, Any]] = (),
+    endpoints: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read.
 
     `others` are plans of deployments beside this one; their mounts of a dataset of the same name are compared with.
+    `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
+    they are where the plan put them.
     """
     services = plan["nodes"][host]
     datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
     found = [
-        _target(datasets[service.partition("/")[2]], keys, plan)
+        _target(datasets[service.partition("/")[2]], keys, plan, host, endpoints)
         for service, keys in services.items()
         if service.startswith("fuse/")
     ]
@@ -27,31 +34,81 @@ def targets(plan: Mapping[str, Any], host: str, others: Sequence[Mapping[str, An
     return found
 
 
-def gate(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The gate in the shape of the check's input."""
-    planned = plan["fleet"]["gate"]["amount"]
+def mount_parents(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+    """Folders above the mount points of `host`: {path, uid, gid, mode}."""
+    return [keys["mount_parent"]["amount"] for name, keys in plan["nodes"][host].items() if name.startswith("fuse/")]
+
+
+def mount_folders(plan: Mapping[str, Any], host: str, role: str) -> list[dict[str, Any]]:
+    """Items of the ownership record: the folders above the mount points of `host`, and the mount points."""
+    parents = [one["path"] for one in mount_parents(plan, host)]
+    root = plan["nodes"][host]["node"]["mount_root"]["amount"]
+    paths = [root, *parents, *(f"{path}/data" for path in parents)] if parents else []
+    return [{"kind": "directory", "id": path, "data": {"role": role, "contents": path in parents}} for path in paths]
+
+
+def gate(plan: Mapping[str, Any], host: str) -> dict[str, Any]:
+    """The gate of a host in the shape of the check's input."""
+    value = plan["nodes"][host]["node"]["gate"]
+    planned = value["amount"]
+    named = planned["status"] in ("derived", "declared")
     return {
-        "name": planned["status"],
+        "name": value["why"].partition(", times")[0] if named else planned["status"],
         "mb_per_s": planned["mb_per_s"],
         "files_per_s": planned["files_per_s"],
-        "min_disk_ratio": planned["min_disk_ratio"],
+        "min_disk_ratio": plan["fleet"]["gate"]["amount"]["min_disk_ratio"],
+        "planned": planned.get("planned"),
+        "training": planned.get("training"),
     }
 
 
-def _target(dataset: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+def _target(
+    dataset: Mapping[str, Any],
+    fuse: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    host: str,
+    endpoints: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     cache = fuse["client_cache"]["amount"]
+    found = _scheduled(endpoints, host, dataset["name"]) if endpoints else _planned(cache, fuse, plan)
     return {
         "name": dataset["name"],
         "source": dataset["source"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
-        "identity_file": f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan),
         "residency": plan["fleet"]["served_from"]["amount"][dataset["name"]],
+        # a byte leaves the under store once, so one node measures that; the others share the workers with it
+        "first_reads": host == next(name for name, services in plan["nodes"].items() if _mounts(services)),
+        **found,
+    }
+
+
+def _mounts(services: Mapping[str, Any]) -> bool:
+    return any(service.startswith("fuse/") for service in services)
+
+
+def _planned(cache: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the plan put the counters, and the file that says whose the caches are."""
+    return {
+        "identity_file": f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan),
         "metrics": {
             "fuse": _web(fuse),
             "worker": _web_of_all(plan, "worker"),
             "master": _web_of_all(plan, "master"),
+        },
+    }
+
+
+def _scheduled(endpoints: Mapping[str, Any], host: str, dataset: str) -> dict[str, Any]:
+    """Where a scheduler put them, and whose the caches are: a cache in a pod lives as long as that."""
+    fuse = endpoints["fuse"].get(host, {}).get(dataset)
+    return {
+        "identity": endpoints["identity"].get(host, {}).get(dataset, "no FUSE here"),
+        "metrics": {
+            "fuse": [fuse] if fuse else [],
+            "worker": endpoints["worker"],
+            "master": endpoints["master"],
         },
     }
 
@@ -83,6 +140,8 @@ def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[
         "kernel": facts["kernel"],
         "processors": facts["cpus"],
         "memory": f"{facts['memory']['total'] / gib:.1f} GiB",
+        "cache disks": ", ".join(f"{disk} {speed['read_mb_s']} MB/s" for disk, speed in facts["media_speed"].items())
+        or "none",
         "GPUs": ", ".join(gpu["model"] for gpu in facts["gpus"]) or "none",
     }
     values: dict[str, Any] = {"profile": plan["profile"], "Alluxio": plan["fleet"]["alluxio_version"]["amount"]}

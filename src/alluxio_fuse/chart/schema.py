@@ -146,7 +146,7 @@ FUSE_OF_DATASET = {
             "medium": one_of("memory", "ssd", "hdd"),
             "size": MEMORY,
             "pageSize": MEMORY,
-            "hostPath": closed({"path": PATH}),
+            "hostPath": closed({"path": PATH, "mountPoint": PATH}),
         }
     ),
     "pageCache": SPARE,

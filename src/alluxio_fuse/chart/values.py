@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,27 +26,66 @@ class UnlikeNodesError(ValueError):
     """Nodes whose services differ: one DaemonSet has one shape."""
 
 
-def chart_values(plan: Mapping[str, Any], secrets: Mapping[str, str] | None = None) -> Amounts:
+def chart_values(
+    plan: Mapping[str, Any], secrets: Mapping[str, str] | None = None, nodes_addresses: Sequence[str] = ()
+) -> Amounts:
     """Values of the chart for a plan of platform `kubernetes`.
 
     plan: as plan.json holds it. secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
+    nodes_addresses: of the nodes that read counters.
     """
     fleet = _amounts(plan["fleet"])
     nodes = {host: {name: _amounts(one) for name, one in services.items()} for host, services in plan["nodes"].items()}
+    cluster, name = fleet["kubernetes"], plan["name"]
     master, worker = _shared(nodes, "master"), _shared(nodes, "worker")
-    datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}) for one in fleet["datasets"]]
+    on_master = _placed(cluster, {f"alluxio-fuse/{name}.master": "true"})
+    on_worker = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.worker": "true"})
+    on_fuse = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.fuse": "true"})
+    points = _mount_points(nodes)
+    datasets = [
+        _dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}, points) for one in fleet["datasets"]
+    ]
     return {
         "chartDigest": chart_digest(),
-        "fullnameOverride": plan["name"],
+        "fullnameOverride": name,
         "profile": "plain",
-        "image": {**_image(fleet["image"]), "java": fleet["java_major"]},
+        "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster["pull_secrets"]},
         "datasets": datasets,
-        "master": {"replicas": len(fleet["masters"]), **_java(master)},
+        "trust": {"configMap": f"{name}-trust" if _private_ca(fleet) else ""},
+        "master": {
+            "replicas": len(fleet["masters"]),
+            "journal": {"storageClass": cluster["storage_class"]},
+            **_java(master),
+            **on_master,
+        },
         "jobMaster": _java(_shared(nodes, "job_master")),
-        "worker": {**_java(worker, _memory_tiers(worker)), "pageCache": "0Mi", "tiers": _tiers(worker, nodes)},
+        "worker": {
+            **_java(worker, _memory_tiers(worker)),
+            "pageCache": "0Mi",
+            "tiers": _tiers(worker, nodes),
+            **on_worker,
+        },
         "jobWorker": _java(_shared(nodes, "job_worker")),
-        "fuse": {"mountRoot": _shared(nodes, "node", "mount_root")["mount_root"]},
+        "fuse": {"mountRoot": _shared(nodes, "node", "mount_root")["mount_root"], **on_fuse},
+        "mounts": on_master,
+        "networkPolicy": {"metrics": _readers_of_counters(name, nodes_addresses)},
     }
+
+
+def _placed(cluster: Amounts, selector: Mapping[str, str]) -> Amounts:
+    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster["tolerations"]]
+    return {"nodeSelector": dict(selector), "tolerations": tolerations}
+
+
+def _private_ca(fleet: Amounts) -> bool:
+    return any(dataset["s3"] and dataset["s3"]["ca_file"] for dataset in fleet["datasets"])
+
+
+def _readers_of_counters(name: str, addresses: Sequence[str]) -> list[Amounts]:
+    """The check's own pods, and the nodes on which it runs without any."""
+    own = {"app.kubernetes.io/instance": name, "app.kubernetes.io/component": "access"}
+    blocks = [{"ipBlock": {"cidr": f"{one}/{128 if ':' in one else 32}"}} for one in sorted(addresses)]
+    return [{"podSelector": {"matchLabels": own}}, *blocks]
 
 
 def chart_digest(chart: Path = CHART) -> str:
@@ -131,32 +170,38 @@ def _memory_tiers(worker: Amounts) -> int:
 
 
 def _tiers(worker: Amounts, nodes: Mapping[str, Mapping[str, Amounts]]) -> list[Amounts]:
-    points = [
-        PurePosixPath(medium["path"])
-        for services in nodes.values()
-        for medium in services["node"]["cache_media"]
-        if medium["kind"] in ("filesystem", "device")
-    ]
     return [
         {
             "medium": tier["medium"],
             "quota": _size(tier["quota"]),
             "high": tier["high"],
             "low": tier["low"],
-            **_tier_place(tier, points),
+            **_tier_place(tier, _mount_points(nodes)),
         }
         for tier in worker["tiers"]
     ]
 
 
+def _mount_points(nodes: Mapping[str, Mapping[str, Amounts]]) -> list[PurePosixPath]:
+    return [
+        PurePosixPath(medium["path"])
+        for services in nodes.values()
+        for medium in services["node"]["cache_media"]
+        if medium["kind"] in ("filesystem", "device")
+    ]
+
+
 def _tier_place(tier: Amounts, points: list[PurePosixPath]) -> Amounts:
-    if tier["medium"] == "memory":
-        return {"emptyDir": {}}
-    point = next((str(one) for one in points if PurePosixPath(tier["path"]).is_relative_to(one)), None)
-    return {"hostPath": {"path": tier["path"], **({"mountPoint": point} if point else {})}}
+    return {"emptyDir": {}} if tier["medium"] == "memory" else _host_path(PurePosixPath(tier["path"]), points)
 
 
-def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str]) -> Amounts:
+def _host_path(path: PurePosixPath, points: list[PurePosixPath]) -> Amounts:
+    """A folder on the node, with the mount point that it must lie below."""
+    point = next((str(one) for one in points if path.is_relative_to(one)), None)
+    return {"hostPath": {"path": str(path), **({"mountPoint": point} if point else {})}}
+
+
+def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]) -> Amounts:
     name, source = dataset["name"], dataset["source"].rstrip("/")
     local = source.removeprefix("file://")
     keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else None
@@ -168,11 +213,11 @@ def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str]) -> Amo
         "readers": dataset["readers"],
         "options": dataset["options"],
         **({"credentials": keys} if keys else {}),
-        "fuse": _fuse(fuse),
+        "fuse": _fuse(fuse, points),
     }
 
 
-def _fuse(fuse: Amounts) -> Amounts:
+def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
     cache = fuse["client_cache"]
     in_memory = cache["size"] if cache["enabled"] and cache["medium"] == "memory" else 0
     return {
@@ -181,16 +226,15 @@ def _fuse(fuse: Amounts) -> Amounts:
         "libfuse": fuse["libfuse_version"],
         "env": fuse.get("environment", {}),
         "pageCache": "0Mi",
-        "clientCache": _client_cache(cache) if cache["enabled"] else {"enabled": False},
+        "clientCache": _client_cache(cache, points) if cache["enabled"] else {"enabled": False},
     }
 
 
-def _client_cache(cache: Amounts) -> Amounts:
-    on_disk = {"hostPath": {"path": str(PurePosixPath(cache["path"]).parent)}}
+def _client_cache(cache: Amounts, points: list[PurePosixPath]) -> Amounts:
     return {
         "enabled": True,
         "medium": cache["medium"],
         "size": _size(cache["size"]),
         "pageSize": _size(cache["page_size"]),
-        **({} if cache["medium"] == "memory" else on_disk),
+        **({} if cache["medium"] == "memory" else _host_path(PurePosixPath(cache["path"]).parent, points)),
     }

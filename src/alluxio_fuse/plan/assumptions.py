@@ -38,6 +38,10 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
     if not all(files_given.values()):
         counted = ", ".join(name for name, given in files_given.items() if not given)
         made["shape"] = f"files and bytes of {counted} are those of the last listing"
+    if not fleet.intent.alluxio_kubernetes.node_access:
+        made["unseen"] = (
+            "nodes were looked at from pods: /dev/fuse, distribution, and what else listens or is mounted are not known"
+        )
     if not fleet.intent.alluxio_datasets:
         made["sample"] = "the sample's size is computed with 3 % of room, not measured"
     return [{"name": name, "message": message} for name, message in made.items()]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import SECRET, Medium
+from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.caches import HIGH
@@ -29,6 +29,28 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
             _check_inodes(fleet, planned, problems)
     _check_masters(fleet, kinds, problems)
     _check_keys(fleet, problems)
+
+
+def check_platform(intent: FleetIntent, problems: Problems) -> None:
+    """What only makes sense on one platform."""
+    said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
+    if platform != "kubernetes":
+        if said.model_fields_set:
+            remedy = "remove it, or write alluxio_platform: kubernetes"
+            problems.refuse("alluxio_kubernetes", "given", f"the platform is {platform}", remedy)
+        return
+    if not intent.alluxio_datasets:
+        problems.refuse(
+            "alluxio_datasets",
+            "empty",
+            "the sample is generated on one machine, and nodes of a cluster would each have another one",
+            "name at least one dataset",
+        )
+    if intent.alluxio_check_disruptive and not said.node_access:
+        reason = "it drops the page cache of nodes, which pods may not"
+        problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
+    for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
+        problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
 
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:

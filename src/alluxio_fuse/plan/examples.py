@@ -49,7 +49,10 @@ def facts(
         "mounts": [],
         "mount_points": {},
         "sources": {},
-        "clock": 1.0,
+        "media_speed": {},
+        "leftovers": [],
+        "clock_skew": 0.0,
+        "names": [],
         "owned": {},
     }
     return base | other

@@ -122,6 +122,30 @@ class MountPoint(_Fact):
     source: str | None
 
 
+class Leftover(_Fact):
+    """Alluxio that no deployment of this bundle answers for."""
+
+    kind: Literal["process", "mount", "unit"]
+    name: str
+    state: str
+
+
+class Speed(_Fact):
+    """A disk's speed past the page cache, in 10^6 bytes per second."""
+
+    read_mb_s: int
+    write_mb_s: int
+
+
+class FoundName(_Fact):
+    """What a node's resolver says of a peer; null where it did not answer."""
+
+    name: str
+    address: str
+    forward: list[str] | None
+    reverse: list[str] | None
+
+
 class Source(_Fact):
     """The state of a dataset's source; files and bytes where a listing ended within its limit."""
 
@@ -157,5 +181,8 @@ class Facts(_Fact):
     mounts: list[Mount]
     mount_points: dict[str, MountPoint] = Field(default_factory=dict)
     sources: dict[str, Source] = Field(default_factory=dict)
-    clock: float
+    media_speed: dict[str, Speed] = Field(default_factory=dict)
+    leftovers: list[Leftover] = Field(default_factory=list)
+    clock_skew: float = 0.0
+    names: list[FoundName] = Field(default_factory=list)
     owned: dict[str, object]

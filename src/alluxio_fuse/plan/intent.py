@@ -188,6 +188,45 @@ class Mirrors(Strict):
     debian: str | None = None
 
 
+def _labels(value: dict[str, str]) -> dict[str, str]:
+    for key, label in value.items():
+        if not re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62}", key) or not re.fullmatch(r"[\w.-]{0,63}", label):
+            raise _wrong(
+                "label", f"{key}: {label} is no label of a Kubernetes node", 'write {"example.com/pool": "gpu"}'
+            )
+    return value
+
+
+Labels = Annotated[dict[str, str], AfterValidator(_labels)]
+
+
+class Kubernetes(Strict):
+    """Only for platform `kubernetes`: the cluster, and where in it."""
+
+    kubeconfig: Path | None = Field(None, description="File on the controller. Unset: KUBECONFIG, or ~/.kube/config.")
+    context: str | None = Field(None, min_length=1, description="Context in it. Unset: the current one.")
+    namespace: Name | None = Field(None, description="Namespace; made where it is missing. Unset: alluxio_name.")
+    node_access: bool = Field(
+        True,
+        description="Whether the inventory reaches the nodes. If not, node stages are skipped, and what is looked at on"
+        " nodes is looked at from pods: see docs/kubernetes.md.",
+    )
+    node_selector: Labels = Field(
+        {},
+        description="Labels of the nodes for workers and FUSE, like those of an autoscaled pool. Unset: the hosts of"
+        " gpu_nodes get a label of ours.",
+    )
+    tolerations: list[dict[str, Any]] = Field([], description="Tolerations of every pod, besides nvidia.com/gpu.")
+    storage_class: str = Field("", description="Storage class of the master's journal. Unset: the cluster's default.")
+    pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
+    secrets: dict[Name, Name] = Field(
+        {},
+        description="By dataset, an existing Secret in the namespace with access_key and secret_key, in place of"
+        " alluxio_credentials.",
+    )
+    keep_journal: bool = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
+
+
 class NodeIntent(Strict):
     """Variables that may differ from host to host."""
 
@@ -214,6 +253,7 @@ class FleetIntent(Strict):
     alluxio_platform: Literal["containers", "kubernetes", "host"] = Field(
         "containers", description="Where services run."
     )
+    alluxio_kubernetes: Kubernetes = Field(Kubernetes(), description="Only for platform kubernetes.")
     alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")
     alluxio_java: Literal[8, 11, 17, 21, 25] = Field(17, description="Major version of the JDK in the image.")
@@ -236,6 +276,9 @@ class FleetIntent(Strict):
     alluxio_check_disruptive: bool = Field(False, description="The check may drop the node's page cache.")
     alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
     alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
+    alluxio_check_fio: bool = Field(
+        False, description="The check reads large files with fio, too, and installs it where it is missing."
+    )
     alluxio_check_compare: list[str] = Field(
         [], description="Environments on the same nodes whose mounts of the same datasets are read in the same rounds."
     )

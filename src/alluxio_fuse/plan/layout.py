@@ -98,6 +98,17 @@ class Layout:
         return client + sum(tier.footprint for tier in self.tiers if tier.room.medium == "memory")
 
     @property
+    def rooms(self) -> list[Room]:
+        """The media that hold something."""
+        held = [cache.room for cache in self.client_caches.values() if cache.room] + [tier.room for tier in self.tiers]
+        return list(dict.fromkeys(held))
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that this node holds of datasets."""
+        return self.tier_capacity + sum(cache.size for cache in self.client_caches.values())
+
+    @property
     def tier_capacity(self) -> int:
         """Bytes that this node's worker holds."""
         return sum(tier.quota for tier in self.tiers)

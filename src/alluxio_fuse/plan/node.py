@@ -67,6 +67,8 @@ def plan_node(
         kind.gpus, fleet.workload, fleet.smallest_mean, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
+    if fleet.intent.alluxio_platform == "kubernetes":
+        services["node"]["labels"] = _labels(kind, fleet, hosts_worker=hosts_worker)
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)
     services["node"]["cpus_workload"] = training
     files = nofile(kind.nofile)
@@ -79,6 +81,7 @@ def plan_node(
         services["worker"]["tiers"] = _tiers(layout, fleet)
     there = _there(kind.sonames) if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
     libfuse = fuse.libfuse_version(fleet.intent.alluxio_libfuse, there, fleet.upstream)
+    services["node"]["libfuse"] = _libfuse(libfuse, fleet.intent.alluxio_platform)
     if kind.gpu_node and libfuse.amount not in there:
         problems.refuse(
             f"{example}: alluxio_libfuse",
@@ -159,6 +162,13 @@ def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> N
         layout.tiers = [Tier(first.room, quota[1], caches.tier_footprint(quota[1], first.room.medium)), *others]
 
 
+def _libfuse(chosen: Value[int], platform: str) -> Value[list[int]]:
+    """Versions of libfuse that the node itself must have."""
+    if platform == "host":
+        return Value([chosen.amount], "libfuse", "FUSE runs on the node itself", chosen.source)
+    return Value([], "libfuse", "FUSE runs from the image; the node has the kernel's part only", "alluxio_platform")
+
+
 def _there(sonames: frozenset[str]) -> frozenset[int]:
     known = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
     return frozenset(known[soname] for soname in sonames if soname in known)
@@ -190,6 +200,39 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
     }
 
 
+def alike(other: NodePlan, model: NodePlan, fleet: Fleet) -> NodePlan:
+    """A node with the worker and the FUSE of another one, since a DaemonSet is the same on every node.
+
+    What it has left is page cache, the fastest level there is.
+    """
+    if other is model:
+        return other
+    own = {name: service for name, service in other.services.items() if name in ("master", "job_master")}
+    shared = {name: service for name, service in model.services.items() if name not in ("node", "master", "job_master")}
+    jvms = {name: other.budget.jvms[name] for name in own} | {name: model.budget.jvms[name] for name in shared}
+    divided = replace(other.budget, jvms=jvms, grants=model.budget.grants)
+    node = {**other.services["node"], **_node_service(other.kind, fleet, divided, model.layout)}
+    services = {"node": node, **own, **shared}
+    return replace(other, budget=divided, layout=model.layout, services=services, cpus=model.cpus)
+
+
+def fits(planned: NodePlan) -> bool:
+    """Whether the node has the memory and the media that its layout takes."""
+    there = {(room.medium, room.base): room.capacity for room in planned.media}
+    disks = [room for room in planned.layout.rooms if room.medium != "memory"]
+    return planned.layout.memory <= planned.budget.caches and all(
+        planned.layout.used(room) <= there.get((room.medium, room.base), 0) for room in disks
+    )
+
+
+def _labels(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Value[dict[str, str]]:
+    """Labels of the Node object; with a selector of the user's only the master's are needed."""
+    picked = bool(fleet.intent.alluxio_kubernetes.node_selector)
+    runs = {"master": kind.master, "worker": hosts_worker and not picked, "fuse": kind.gpu_node and not picked}
+    amount = {f"alluxio-fuse/{fleet.name}.{service}": "true" for service, here in runs.items() if here}
+    return Value(amount, "labels", "pods run where the plan put them", "groups masters and gpu_nodes")
+
+
 def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
     """Folders, tmpfs and disks that hold caches; one entry for each thing to be made, disks first."""
     made: list[dict[str, Any]] = []
@@ -199,6 +242,8 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
             used[cache.room] = used.get(cache.room, 0) + cache.footprint
     folders = [("tier", tier.room, tier.footprint, SERVICE_UID) for tier in layout.tiers]
     folders += [("client-cache", room, size, FUSE_UID) for room, size in used.items()]
+    if fleet.intent.alluxio_platform == "kubernetes":  # memory is a volume of the pod
+        folders = [one for one in folders if one[1].medium != "memory"]
     for use, room, size, owner in folders:
         kind = "tmpfs" if room.medium == "memory" else "directory"
         path = folder(fleet, room, use)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
-from alluxio_fuse.plan.checks import check_fleet, check_paths
+from alluxio_fuse.plan.checks import check_fleet, check_paths, check_platform
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
@@ -14,7 +14,7 @@ from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
-from alluxio_fuse.plan.node import NodePlan, bears_worker, plan_node
+from alluxio_fuse.plan.node import NodePlan, alike, bears_worker, fits, plan_node
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
@@ -77,6 +77,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     problems.force = frozenset(intent.alluxio_force)
     for name in problems.force - INVARIANTS.keys():
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
+    check_platform(intent, problems)
     kinds = {
         name: kind_of(list(said[name]["groups"]), *known, f"/var/lib/{intent.alluxio_name}")
         for name, known in read.items()
@@ -164,9 +165,12 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
     for kind, title in titles.items():
         hosts_worker = kind.gpu_node and kind in bearing
         plans[kind] = plan_node(kind, title, fleet, mounts, problems, hosts_worker=hosts_worker)
+    if fleet.intent.alluxio_platform == "kubernetes" and not problems.findings:
+        plans = _one_shape(plans, fleet, problems)
+    for kind, title in titles.items():
         check_node(plans[kind], problems)
         check_mounts(plans[kind], fleet, problems)
-        if kind.gpu_node and not hosts_worker:
+        if kind.gpu_node and not plans[kind].hosts_worker:
             _warn_of_remote_worker(title, plans[kind], problems)
     by_host = {node.name: plans[node.kind] for node in nodes}
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
@@ -188,6 +192,35 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         warnings=[{"path": path, "message": message} for path, message in dict.fromkeys(problems.warnings)],
         assumptions=assumptions(fleet, plans.values(), shapes_given(fleet)),
     )
+
+
+def _one_shape(plans: Mapping[Kind, NodePlan], fleet: Fleet, problems: Problems) -> dict[Kind, NodePlan]:
+    """Pods are the same on every node: of the GPU nodes' own plans the first that fits all, least memory first."""
+    bearing = sorted((one for one in plans.values() if one.hosts_worker), key=lambda one: one.budget.caches)
+    if len(bearing) < 2:
+        return dict(plans)
+    for model in bearing:
+        made = {kind: alike(one, model, fleet) if one.hosts_worker else one for kind, one in plans.items()}
+        if all(fits(one) for one in made.values()):
+            break
+    else:
+        paths = sorted({room.base for one in bearing for room in one.layout.rooms if room.medium != "memory"})
+        problems.refuse(
+            "gpu_nodes",
+            ", ".join(one.example for one in bearing),
+            f"pods are the same on every node, and no node's caches fit all others (media: {', '.join(paths)})",
+            "mount the media of every pool at the same path, bound them by alluxio_cache_tiers[].budget,"
+            " or give each pool a release (alluxio_name) of its own",
+        )
+        return dict(plans)
+    more = [one.example for one in bearing if one.layout.capacity > model.layout.capacity]
+    if more:
+        problems.warn(
+            "gpu_nodes",
+            f"pods are the same on every node, as {model.example} can have them: what {', '.join(more)} could hold more"
+            " is page cache, unless each pool has a release of its own",
+        )
+    return made
 
 
 def _warn_of_remote_worker(title: str, planned: NodePlan, problems: Problems) -> None:

@@ -42,10 +42,16 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "workload": fleet.workload,
         "port_offset": intent.alluxio_port_offset,
     }
+    reached = intent.alluxio_kubernetes.node_access
     values: Service = {
         key: Value(amount, key, "as said, or its documented default", f"alluxio_{key.removeprefix('alluxio_')}")
         for key, amount in said.items()
     }
+    values["node_access"] = Value(
+        reached, "node_access", "whether the inventory reaches the nodes", "alluxio_kubernetes.node_access"
+    )
+    if intent.alluxio_platform == "kubernetes":
+        values["kubernetes"] = _kubernetes(fleet)
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
@@ -61,6 +67,12 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "warm_strategy": _per_dataset(fleet, lambda s: understore.warm_strategy(share, client[s.name])),
         "staleness": _per_dataset(fleet, _staleness),
     }
+
+
+def _kubernetes(fleet: Fleet) -> Value[dict[str, Any]]:
+    said = fleet.intent.alluxio_kubernetes
+    amount = said.model_dump() | {"namespace": said.namespace or fleet.name}
+    return Value(amount, "kubernetes", "as said, or its documented default", "alluxio_kubernetes")
 
 
 def _staleness(shape: Shape) -> Value[int | None]:

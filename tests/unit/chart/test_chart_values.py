@@ -50,6 +50,7 @@ def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
         "freshness": "immutable",
         "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
         "options": {},
+        "s3": None,
         **more,
     }
 
@@ -78,6 +79,7 @@ def plan() -> dict[str, Any]:
         "image": "registry.example:5000/a/alluxio-fuse:2.9.6",
         "java_major": 17,
         "masters": ["a-master-0"],
+        "kubernetes": {"node_selector": {}, "tolerations": [], "pull_secrets": [], "storage_class": ""},
         "datasets": [
             dataset("imagenet", "s3://bucket/imagenet/", options={"alluxio.underfs.s3.endpoint": "https://s3"}),
             dataset("lake", "file:///mnt/lustre/lake"),
@@ -126,7 +128,7 @@ def test_datasets(plan: dict[str, Any]) -> None:
     assert imagenet["fuse"]["jvm"]["overhead"] == "896Mi"
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
     assert "credentials" not in lake
-    assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache"}
+    assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
 
 
 @pytest.mark.parametrize(

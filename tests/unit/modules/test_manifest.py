@@ -7,6 +7,8 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, s3
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Found
 
+from alluxio_fuse.dataset import tfrecord
+
 
 def test_what_no_mount_could_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
@@ -79,3 +81,16 @@ def test_a_bucket_s_keys_become_paths() -> None:
 )
 def test_bucket_and_prefix(source: str, parts: tuple[str, str]) -> None:
     assert s3.split(source) == parts
+
+
+def test_tfrecord_files_are_told_from_others(tmp_path: Path) -> None:
+    record = tfrecord.frame(bytes(100))
+    large = manifest.LARGE_BYTES
+    listing = manifest.Listing([Found("a", large, ""), Found("b", large, ""), Found("small", 1, "")], {})
+    for name in ("a", "b", "small"):
+        (tmp_path / name).write_bytes(record if name != "small" else b"x")
+    heads = manifest.folder_heads(str(tmp_path))
+    assert manifest.holds_records(listing, heads)
+    (tmp_path / "b").write_bytes(bytes(100))
+    assert not manifest.holds_records(listing, heads)
+    assert not manifest.holds_records(manifest.Listing([Found("small", 1, "")], {}), heads)

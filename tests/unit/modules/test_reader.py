@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +109,27 @@ def test_records_are_counted_and_a_cut_one_is_found(tmp_path: Path) -> None:
     record = (5).to_bytes(8, "little") + bytes(4) + b"abcde" + bytes(4)
     (tmp_path / "shard").write_bytes(record * 3)
     whole = reader.Entry("shard", len(record) * 3, None)
-    assert reader.timed(str(tmp_path), [whole], 1, records=True)["records"] == 3
+    assert reader.timed(str(tmp_path), [whole], 1, "records")["records"] == 3
     (tmp_path / "shard").write_bytes((record * 3)[:-1])
-    problems = reader.timed(str(tmp_path), [whole], 1, records=True)["problems"]
+    problems = reader.timed(str(tmp_path), [whole], 1, "records")["problems"]
     assert problems == [{"path": "shard", "what": "the record at byte 42 is cut short"}]
+
+
+def test_names_and_sizes_are_counted_and_a_missing_name_is_found(source: Path, listed: Path) -> None:
+    for way in ("stat", "list"):
+        timed = reader.timed(str(source), entries(listed), 3, way)
+        assert (timed["files"], timed["expected_files"], timed["bytes"], timed["wrong"]) == (21, 21, 0, 0)
+    (source / "class0/00.JPEG").unlink()
+    listing = reader.timed(str(source), entries(listed), 3, "list")
+    assert (listing["files"], listing["problems"]) == (20, [{"path": "class0", "what": "6 of 7 names"}])
+    assert reader.timed(str(source), entries(listed), 3, "stat")["problems"][0]["what"] == "No such file or directory"
+
+
+def test_a_step_of_the_clock_is_measured(source: Path, listed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert abs(reader.timed(str(source), entries(listed), 2)["clock_step_s"]) < 1
+    hours = itertools.count(step=3600)
+    monkeypatch.setattr(time, "time", lambda: next(hours))
+    assert reader.timed(str(source), entries(listed), 2)["clock_step_s"] == pytest.approx(3600, abs=5)
 
 
 def test_a_dead_reader_process_is_an_error() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership, speed
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
 
 BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
@@ -147,3 +147,26 @@ def test_what_this_deployment_holds_is_counted_once(tmp_path: Path) -> None:
     assert held > 100_000
     assert filesystems.owned_bytes([ROOT], record) == {"/": held + 7}
     assert filesystems.disk_usage(str(tmp_path / "state"), {str(tmp_path / "state/tier")}) < 10_000
+
+
+def test_each_disk_is_measured_once(tmp_path: Path) -> None:
+    device = {"kind": "device", "medium": "ssd", "path": "/m/nvme", "device": "/dev/disk/by-id/nvme"}
+    below = {"kind": "directory", "medium": "ssd", "path": "/m/nvme/tier"}
+    folders = [{"kind": "directory", "medium": "hdd", "path": f"/srv/{use}"} for use in ("tier", "client-cache")]
+    memory = {"kind": "tmpfs", "medium": "memory", "path": "/m/memory"}
+    mounts = [{"point": "/"}, {"point": "/srv"}]
+    wanted = speed.disks([device, below, *folders, memory], mounts)
+    assert {disk: medium["path"] for disk, medium in wanted.items()} == {
+        device["device"]: "/m/nvme",
+        "/srv": "/srv/tier",
+    }
+    speed.save(str(tmp_path), {"/srv": {"read_mb_s": 150, "write_mb_s": 140}})
+    assert speed.load(str(tmp_path)) == {"/srv": {"read_mb_s": 150, "write_mb_s": 140}}
+    assert speed.load(str(tmp_path / "none")) == {}
+
+
+def test_an_absurdly_slow_disk_is_refused() -> None:
+    wanted = {"/srv": {"medium": "ssd"}, "/old": {"medium": "hdd"}, "/new": {"medium": "ssd"}}
+    speeds = {"/srv": {"read_mb_s": 99}, "/old": {"read_mb_s": 99}}
+    (finding,) = speed.findings(speeds, wanted)
+    assert finding.startswith("/srv: 99 MB/s; why: an ssd reads at least 100 MB/s")

@@ -79,7 +79,7 @@ def test_interfaces() -> None:
     ("model", "expected", "driver"),
     [
         ("t4", [("Tesla T4", 15 * GIB, False)], "535.129.03"),
-        ("v100", [("Tesla V100-SXM2-16GB", 16 * GIB, False)] * 8, "470.223.02"),
+        ("v100", [("Tesla V100-SXM2-16GB", 16160 * 2**20, False)] * 8, "470.223.02"),
         (
             "a100-mig",
             [("NVIDIA A100-SXM4-40GB", 40 * GIB, True), ("NVIDIA A100-SXM4-40GB", 40 * GIB, False)],

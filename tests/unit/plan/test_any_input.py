@@ -108,11 +108,15 @@ def check_media(made: Plan, name: str) -> None:
     assert all(medium["kind"] != "ramfs" for medium in media)
     sizes = {medium["path"]: medium["size"] for medium in media}
     assert len(sizes) == len(media)
+    in_pods = made.fleet["platform"].amount == "kubernetes"
     for tier in services["worker"]["tiers"].amount if "worker" in services else ():
-        assert tier["quota"] <= sizes[tier["path"]]
-    caches = [service["client_cache"].amount for key, service in services.items() if key.startswith("fuse/")]
-    for cache in caches:
-        assert not cache["enabled"] or cache["size"] <= sizes[cache["path"].rpartition("/")[0]]
+        volume = in_pods and tier["medium"] == "memory"
+        assert tier["quota"] <= (services["worker"]["tmpfs_memory"].amount if volume else sizes[tier["path"]])
+    for key, service in services.items():
+        if key.startswith("fuse/") and (cache := service["client_cache"].amount)["enabled"]:
+            volume = in_pods and cache["medium"] == "memory"
+            room = service["tmpfs_memory"].amount if volume else sizes[cache["path"].rpartition("/")[0]]
+            assert cache["size"] <= room
     held = made.fleet["residency"].amount
     total = sum(dataset["bytes"] for dataset in made.fleet["datasets"].amount)
     quotas = sum(t["quota"] for s in made.nodes.values() if "worker" in s for t in s["worker"]["tiers"].amount)

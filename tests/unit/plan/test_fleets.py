@@ -296,6 +296,24 @@ def test_a_gpu_outside_the_table_is_a_named_gap() -> None:
     assert declared.fleet["gate"].amount["mb_per_s"] == 90
 
 
+def test_a_gate_declared_below_the_gpus_need_carries_that_need() -> None:
+    said = {"alluxio_workload": "resnet50", "alluxio_datasets": [IMAGENET]}
+    a100 = ("NVIDIA A100-SXM4-80GB",)
+    derived = plan({"a": host(said, memory=64, cpus=8, gpus=a100)}).fleet["gate"].amount
+    assert derived["training"] == {
+        "accelerators": 1,
+        "batch": 400,
+        "compute_s": pytest.approx(0.435, rel=0.001),
+        "utilisation": 0.90,
+    }
+    lowered = plan({"a": host(said | {"alluxio_gate": {"mb_per_s": 10}}, memory=64, cpus=8, gpus=a100)})
+    assert lowered.fleet["gate"].amount["planned"]["mb_per_s"] == derived["mb_per_s"]
+    raised = plan(
+        {"a": host(said | {"alluxio_gate": {"mb_per_s": 500, "files_per_s": 5000}}, memory=64, cpus=8, gpus=a100)}
+    )
+    assert "planned" not in raised.fleet["gate"].amount
+
+
 def test_many_nodes_on_one_master_are_unwise() -> None:
     said = {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": TIERS, "alluxio_workload": "none"}
     made = plan(fleet(64, said, memory=512, cpus=96, filesystems=NVME))

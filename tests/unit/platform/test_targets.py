@@ -18,6 +18,19 @@ def test_a_target_names_mount_cache_and_counters() -> None:
     assert sum(target["residency"].values()) == 1
 
 
+def test_endpoints_of_a_scheduler_take_the_place_of_planned_ones() -> None:
+    found = {
+        "fuse": {"localhost": {"imagenet-sample": "10.0.0.7:49999"}},
+        "worker": ["10.0.0.8:30000"],
+        "master": ["10.0.0.9:19999"],
+        "identity": {"localhost": {"imagenet-sample": "m/f"}},
+    }
+    (target,) = targets.targets(plan(local()).dump(), "localhost", [], found)
+    assert target["identity"] == "m/f"
+    assert "identity_file" not in target
+    assert target["metrics"] == {"fuse": ["10.0.0.7:49999"], "worker": ["10.0.0.8:30000"], "master": ["10.0.0.9:19999"]}
+
+
 def test_upstream_defaults_have_neither_client_cache_nor_fuse_counters() -> None:
     (target,) = targets.targets(plan(local(alluxio_profile="upstream")).dump(), "localhost")
     assert target["client_cache_bytes"] == 0
@@ -26,7 +39,7 @@ def test_upstream_defaults_have_neither_client_cache_nor_fuse_counters() -> None
 
 
 def test_the_gate_is_the_plans() -> None:
-    assert targets.gate(plan(local(alluxio_gate_min_disk_ratio=0.7)).dump())["min_disk_ratio"] == 0.7
+    assert targets.gate(plan(local(alluxio_gate_min_disk_ratio=0.7)).dump(), "localhost")["min_disk_ratio"] == 0.7
 
 
 def test_about_names_machine_and_plan() -> None:

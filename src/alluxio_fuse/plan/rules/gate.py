@@ -9,22 +9,23 @@ from alluxio_fuse.plan.values import rule
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One GPU on one workload: MB/s and samples/s at full utilisation, and the least utilisation that counts."""
+    """One GPU on one workload: MB/s and samples/s at full utilisation, the least utilisation that counts, a batch."""
 
     mb_per_s: float
     samples_per_s: float
     utilisation: float
+    batch: int
 
 
 NEEDS: Final[dict[tuple[str, str], Need]] = {
-    ("V100", "unet3d"): Need(431, 2.94, 0.90),
-    ("A100", "unet3d"): Need(1613, 11.0, 0.90),
-    ("H100", "unet3d"): Need(3177, 21.7, 0.90),
-    ("V100", "resnet50"): Need(133.7, 1166, 0.90),
-    ("A100", "resnet50"): Need(105.4, 919.5, 0.90),
-    ("H100", "resnet50"): Need(204.8, 1785.7, 0.90),
-    ("A100", "cosmoflow"): Need(513, 181.5, 0.70),
-    ("H100", "cosmoflow"): Need(808, 285.7, 0.70),
+    ("V100", "unet3d"): Need(431, 2.94, 0.90, 4),
+    ("A100", "unet3d"): Need(1613, 11.0, 0.90, 7),
+    ("H100", "unet3d"): Need(3177, 21.7, 0.90, 7),
+    ("V100", "resnet50"): Need(133.7, 1166, 0.90, 256),
+    ("A100", "resnet50"): Need(105.4, 919.5, 0.90, 400),
+    ("H100", "resnet50"): Need(204.8, 1785.7, 0.90, 400),
+    ("A100", "cosmoflow"): Need(513, 181.5, 0.70, 1),
+    ("H100", "cosmoflow"): Need(808, 285.7, 0.70, 1),
 }
 STAND_INS: Final = {"H200": "H100", "B200": "H100", "GB200": "H100"}
 MODELS: Final = ("GB200", "V100", "A100", "H100", "H200", "B200")
@@ -43,6 +44,7 @@ class NodeGate:
     files_per_s: float | None
     gaps: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
+    planned: tuple[tuple[str, float], ...] = ()  # what GPUs and workload ask for, where less was declared
 
 
 def gpu_model(name: str) -> str:
@@ -59,7 +61,8 @@ def node_gate(
 ) -> NodeGate:
     """The gate of one node with these (model, count) and files of this mean size in bytes."""
     if declared is not None:
-        return NodeGate("declared", *declared)
+        derived = node_gate(gpus, workload, mean_file, None)
+        return NodeGate("declared", *declared, planned=_lowered(declared, derived))
     if not gpus:
         return NodeGate("none (no GPU)", None, None)
     if workload == "none":
@@ -83,10 +86,32 @@ def node_gate(
     return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins))
 
 
+def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, float] | None:
+    """What a check emulates on a node with GPUs of one known model: {accelerators, batch, compute_s, utilisation}."""
+    models = {STAND_INS.get(gpu_model(name), gpu_model(name)) for name, _ in gpus}
+    need = NEEDS.get((models.pop(), workload)) if len(models) == 1 else None
+    if need is None:
+        return None
+    count = sum(count for _, count in gpus)
+    seconds = need.batch / need.samples_per_s
+    return {"accelerators": count, "batch": need.batch, "compute_s": seconds, "utilisation": need.utilisation}
+
+
+def _lowered(declared: tuple[float | None, float | None], derived: NodeGate) -> tuple[tuple[str, float], ...]:
+    """Figures of the derived gate that the declared one is below, or leaves out altogether."""
+    names = ("mb_per_s", "files_per_s")
+    lower = zip(names, declared, (derived.mb_per_s, derived.files_per_s), strict=True)
+    return tuple((name, need) for name, said, need in lower if need is not None and (said is None or said < need))
+
+
 @rule("MLPerf Storage configurations; V100: Fluid's published 8-GPU run")
 def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[dict[str, object], str]:
-    """{status, mb_per_s, files_per_s} of one node."""
+    """{status, mb_per_s, files_per_s} of one node, and `planned` where less was declared than its GPUs ask for."""
     amount: dict[str, object] = {"status": node.status, "mb_per_s": node.mb_per_s, "files_per_s": node.files_per_s}
+    if (node.mb_per_s or node.files_per_s) and (emulated := training(gpus, workload)):
+        amount["training"] = emulated
+    if node.planned:
+        amount["planned"] = dict(node.planned)
     have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
     why = {
         "declared": "declared by alluxio_gate",

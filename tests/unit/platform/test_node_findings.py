@@ -1,0 +1,129 @@
+"""What preflight refuses for a node's surroundings: its clock, its names, and Alluxio that others left there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.action.clock import least_skew
+from ansible_collections.alluxio.fuse.plugins.module_utils import leftovers, names
+
+from alluxio_fuse import preflight
+from alluxio_fuse.plan.examples import facts, local
+
+SOURCE = {"state": "ok", "detail": None, "files": 1000, "bytes": 10**8}
+PEER = {"name": "gpu-2", "address": "10.0.0.2", "forward": ["10.0.0.2"], "reverse": ["gpu-2.example"]}
+
+
+def found(**given: Any) -> list[dict[str, Any]]:
+    hosts = local()
+    hosts["localhost"]["facts"] |= given
+    return preflight.findings(hosts)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "value"),
+    [
+        ({"clock_skew": -45.0}, "clock", "at least 45 s behind the controller"),
+        ({"clock_skew": 3600.5}, "clock", "at least 3600 s ahead of the controller"),
+        ({"names": [PEER | {"forward": ["127.0.1.1"]}]}, "name gpu-2", "127.0.1.1"),
+        ({"names": [PEER | {"reverse": ["gpu-3.example"]}]}, "name of 10.0.0.2", "gpu-3.example"),
+        ({"names": [PEER | {"reverse": None}]}, "name of 10.0.0.2", "no answer"),
+        ({"names": [PEER | {"forward": None}]}, "name of 10.0.0.2", "no answer"),
+        (
+            {"leftovers": [{"kind": "process", "name": "alluxio.worker.AlluxioWorker", "state": "process 77"}]},
+            "another Alluxio",
+            "alluxio.worker.AlluxioWorker (process 77)",
+        ),
+        (
+            {"leftovers": [{"kind": "mount", "name": "/mnt/old", "state": "stale"}]},
+            "another Alluxio",
+            "/mnt/old is stale",
+        ),
+        (
+            {"leftovers": [{"kind": "unit", "name": "alluxio-worker.service", "state": "installed"}]},
+            "another Alluxio",
+            "alluxio-worker.service",
+        ),
+    ],
+)
+def test_refused(given: dict[str, Any], path: str, value: str) -> None:
+    (finding,) = found(**given)
+    assert (finding["path"], finding["value"]) == (f"localhost: {path}", value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"clock_skew": 29.0},
+        {"names": [PEER]},
+        {"names": [PEER | {"forward": [], "reverse": []}]},
+        {"names": [PEER | {"name": "gpu-2.example", "reverse": ["gpu-2"]}]},
+    ],
+    ids=["clock within its bound", "right names", "unknown names", "with and without the domain"],
+)
+def test_accepted(given: dict[str, Any]) -> None:
+    assert found(**given) == []
+
+
+def test_a_stale_mount_is_told_from_a_hung_one() -> None:
+    states = {"stale": "its daemon is dead", "hung": "whoever touches it waits"}
+    for state, said in states.items():
+        (finding,) = found(leftovers=[{"kind": "mount", "name": "/mnt/old", "state": state}])
+        assert said in finding["reason"]
+        assert "umount --lazy /mnt/old" in finding["remedy"]
+
+
+def test_the_skew_is_what_is_certain() -> None:
+    assert least_skew(100.0, 101.0, 102.0) == 0
+    assert least_skew(100.0, 99.0, 130.0) == -1
+    assert least_skew(100.0, 200.0, 130.0) == 70
+
+
+def test_peers_are_the_other_nodes_where_they_are_reached() -> None:
+    bridge = {"name": "docker0", "addresses": ["172.17.0.1"], "speed_mbps": None}
+    nic = {"name": "eth0", "addresses": ["fe80::1", "10.0.0.2"], "speed_mbps": None}
+    fleet = {"a": facts(), "b": facts(hostname="gpu-2", network=[bridge, nic])}
+    assert preflight.peers(fleet, "a") == [{"name": "gpu-2", "address": "10.0.0.2"}]
+
+
+def test_names_of_this_machine() -> None:
+    (answer,) = names.look_up([{"name": "localhost", "address": "127.0.0.1"}])
+    assert answer["forward"] is not None
+    assert "127.0.0.1" in answer["forward"]
+    assert names.look_up([]) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("java\0-Xmx4g\0alluxio.worker.AlluxioWorker\0", "alluxio.worker.AlluxioWorker"),
+        ("/bin/java\0-cp\0/x/*\0alluxio.fuse.AlluxioFuse\0-m\0/mnt/x\0", "alluxio.fuse.AlluxioFuse"),
+        ("java\0-Dalluxio.home=/x\0org.example.Main\0", None),
+        ("java\0alluxio.cli.fs.FileSystemShell\0ls\0", None),
+        ("grep\0alluxio.worker\0", None),
+    ],
+)
+def test_alluxio_is_known_by_its_main_class(command: str, expected: str | None) -> None:
+    assert leftovers.main_class(command) == expected
+
+
+def test_what_any_record_names_is_claimed(tmp_path: Any) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/owned.json").write_text('{"items": [{"kind": "container", "id": "other-master"}]}')
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/owned.json").write_text("{")
+    assert leftovers.read_claims(str(tmp_path)) == {("container", "other-master")}
+
+
+def test_pods_need_a_shared_root_and_containers_do_not() -> None:
+    hosts = local()
+    hosts["localhost"]["facts"] |= {"shared_root": False}
+    assert preflight.findings(hosts) == []
+    pictures = {"name": "pictures", "source": "s3://bucket/pictures", "files": 1000, "bytes": 10**8}
+    hosts["localhost"]["variables"] |= {"alluxio_platform": "kubernetes", "alluxio_datasets": [pictures]}
+    hosts["localhost"]["facts"]["sources"] = {pictures["source"]: SOURCE}
+    said = [finding for finding in preflight.findings(hosts) if "propagation" in finding["path"]]
+    assert [(finding["path"], finding["value"]) for finding in said] == [
+        ("localhost: mount propagation", "/ is private")
+    ]
