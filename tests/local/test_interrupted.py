@@ -59,15 +59,19 @@ def kill_at(task: str, variables: dict[str, Any]) -> None:
     command = [str(ANSIBLE_PLAYBOOK), "site.yml", "-e", json.dumps(variables)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSIBLE_NOCOLOR": "1"}
     process = subprocess.Popen(
-        command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert process.stdout is not None
-    reached = any(line.startswith(f"TASK [{task}") for line in process.stdout)
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(f"TASK [{task}"):
+            break
     for pid in [process.pid, *descendants(process.pid)]:  # Ansible's workers have sessions of their own
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.communicate()
-    assert reached, f"the job ended before it came to {task}"
+    assert lines[-1].startswith(f"TASK [{task}"), f"the job ended before it came to {task}\n{''.join(lines[-80:])}"
 
 
 def test_a_killed_run_goes_on(variables: dict[str, Any]) -> None:
