@@ -7,11 +7,8 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
-display = Display()
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 SPEC = {
     "cli": {"type": "list", "elements": "str", "required": True},
@@ -29,19 +26,16 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed, load: {files, bytes, seconds}}."""
         super().run(tmp, task_vars)
-        checked = ArgumentSpecValidator(SPEC).validate(self._task.args)
-        if checked.error_messages:
-            raise AnsibleActionFail("; ".join(checked.error_messages))
-        args = checked.validated_parameters
+        args = arguments(self._task, SPEC)
         if self._task.check_mode:
             return {"changed": True, "load": {}}
         started = time.monotonic()
-        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
+        heading(self._task)
         # a load walks only what has been listed: without this it ends at once, having loaded nothing
         self._call(args, ["loadMetadata", "-R", args["path"]], task_vars)
         self._call(args, ["load", args["path"], "--submit"], task_vars)
-        progress = self._wait(args, task_vars)
-        loaded = {"files": progress["mProcessedFileCount"], "bytes": progress.get("mLoadedByteCount", 0)}
+        job = self._wait(args, task_vars)
+        loaded = {"files": job["mProcessedFileCount"], "bytes": job.get("mLoadedByteCount", 0)}
         return {"changed": loaded["bytes"] > 0, "load": {**loaded, "seconds": time.monotonic() - started}}
 
     def _wait(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
@@ -49,19 +43,17 @@ class ActionModule(ActionBase):
         last, moved = None, time.monotonic()
         while True:
             text = self._call(args, ["load", args["path"], "--progress", "--format", "JSON"], task_vars)
-            progress = parse(text)
-            now = (progress["mProcessedFileCount"], progress.get("mLoadedByteCount", 0))
-            display.display(
-                f"  {host}: into workers: {now[0]} of {args['files']} files, "
+            job = parse(text)
+            now = (job["mProcessedFileCount"], job.get("mLoadedByteCount", 0))
+            progress(
+                f"{host}: into workers: {now[0]} of {args['files']} files, "
                 f"{now[1] / 1e6:.0f} of {args['bytes'] / 1e6:.0f} MB"
             )
-            if progress["mJobState"] == "SUCCEEDED" and not progress["mFailedFileCount"]:
-                return progress
-            if progress["mJobState"] in ("SUCCEEDED", "FAILED", "STOPPED"):
-                reason = progress.get("mFailureReason", {}).get(
-                    "message", f"{progress['mFailedFileCount']} files failed"
-                )
-                raise AnsibleActionFail(f"load of {args['path']}: {progress['mJobState'].lower()}: {reason}")
+            if job["mJobState"] == "SUCCEEDED" and not job["mFailedFileCount"]:
+                return job
+            if job["mJobState"] in ("SUCCEEDED", "FAILED", "STOPPED"):
+                reason = job.get("mFailureReason", {}).get("message", f"{job['mFailedFileCount']} files failed")
+                raise AnsibleActionFail(f"load of {args['path']}: {job['mJobState'].lower()}: {reason}")
             if now != last:
                 last, moved = now, time.monotonic()
             if time.monotonic() - moved > args["timeout_s"]:
@@ -84,6 +76,6 @@ def parse(text: str) -> dict[str, Any]:
     """Progress as Alluxio prints it: a sentence, then one line of JSON."""
     for line in reversed(text.splitlines()):
         if line.startswith("{"):
-            progress: dict[str, Any] = json.loads(line)
-            return progress
+            job: dict[str, Any] = json.loads(line)
+            return job
     raise AnsibleActionFail(f"alluxio fs load --progress said: {text}")

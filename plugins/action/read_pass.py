@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
-display = Display()
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
 
 
 class ActionModule(ActionBase):
@@ -20,14 +18,14 @@ class ActionModule(ActionBase):
         keep, changed = self._task.args.get("keep"), False
         host = (task_vars or {}).get("inventory_hostname", "")
         results: list[dict[str, Any]] = []
-        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
+        heading(self._task)
         for one in args.get("passes", []):
             answer = self._execute_module(module_args={**args, "passes": [one]}, task_vars=task_vars)
             if answer.get("failed"):
                 return answer
             results += answer["results"]
             for result in answer["results"]:
-                display.display(f"  {host}: {_line(result)}")
+                progress(f"{host}: {_line(result)}")
             if keep and (wrong := _wrong(answer["results"])):
                 return {"failed": True, "msg": f"{wrong}; nothing is warmed with bytes that are not the source's"}
             if keep and one.get("keep", True) and answer["results"]:

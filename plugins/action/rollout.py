@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
-display = Display()
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 SPEC = {
     "kubeconfig": {"type": "str"},
@@ -28,14 +25,11 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        checked = ArgumentSpecValidator(SPEC).validate(self._task.args)
-        if checked.error_messages:
-            raise AnsibleActionFail("; ".join(checked.error_messages))
-        args = checked.validated_parameters
-        display.display(f"\n{self._task.name}")  # the task's own heading is shown after it has ended
+        args = arguments(self._task, SPEC)
+        heading(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         try:
-            state = cluster.rollout(args["release"], args["timeout_s"], lambda line: display.display(f"  {line}"))
+            state = cluster.rollout(args["release"], args["timeout_s"], progress)
         except client.RolloutError as error:
             raise AnsibleActionFail(f"{args['release']} does not come up:\n{error}") from None
         return {"changed": False, "state": state}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.intent import FleetIntent
@@ -31,25 +32,28 @@ _MOUNTED = {
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}], platform, image}`,
-    and `kubernetes`: `{kubeconfig, context, namespace, node_access, pull_secrets, folders}`, used on that platform.
+    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}], platform, image,
+    cache_folders}`, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access,
+    pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
     sources = {str(d.get("name")): str(d.get("source")) for d in datasets}
-    names = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
+    mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
     offset = variables.get("alluxio_port_offset")
     moved = offset if isinstance(offset, int) else 0
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
     platform = str(variables.get("alluxio_platform", "containers"))
+    tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
     version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
         "platform": platform,
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
         "kubernetes": _cluster(variables, name),
+        "cache_folders": [str(tier["path"]) for tier in tiers if tier.get("path")],
         "name": name,
-        "state_dir": f"/var/lib/{name}",
-        "mount_points": [f"/mnt/{name}/{dataset}/data" for dataset in names],
+        "state_dir": names.state_dir(name),
+        "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
         # pods have a network of their own
         "ports": []
         if platform == "kubernetes"
@@ -63,7 +67,6 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
     said = _mapping(variables.get("alluxio_kubernetes"))
-    tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
     return {
         "kubeconfig": str(said.get("kubeconfig") or ""),
         "context": str(said.get("context") or ""),
@@ -71,7 +74,6 @@ def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
         "node_access": said.get("node_access") is not False,
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": said.get("keep_journal") is not False,
-        "folders": [str(tier["path"]) for tier in tiers if tier.get("path")],
     }
 
 

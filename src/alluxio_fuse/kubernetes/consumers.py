@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import Object, metadata
 
 STRANGER = 65533  # a uid and gid that belong to nobody
@@ -109,7 +110,7 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
                 }
             ],
             "volumes": [
-                {"name": "data", "hostPath": {"path": f"/mnt/{deployment}/{name}", "type": "Directory"}},
+                {"name": "data", "hostPath": {"path": names.mount_parent(deployment, name), "type": "Directory"}},
                 {"name": "reader", "configMap": {"name": f"{deployment}-reader"}},
             ],
         },

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alluxio_fuse import names
+
 Object = dict[str, Any]
 MANAGER = "alluxio-fuse"
 
@@ -64,12 +66,12 @@ def access_pod(
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
     connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and the given `folders`.
     """
-    mounts = [{"name": "mounts", "mountPath": f"/mnt/{deployment}", "mountPropagation": "HostToContainer"}]
+    mounts = [{"name": "mounts", "mountPath": names.mount_root(deployment), "mountPropagation": "HostToContainer"}]
     volumes: list[Object] = [
-        {"name": "mounts", "hostPath": {"path": f"/mnt/{deployment}", "type": "DirectoryOrCreate"}},
+        {"name": "mounts", "hostPath": {"path": names.mount_root(deployment), "type": "DirectoryOrCreate"}},
         {"name": "state", "emptyDir": {}},
     ]
-    mounts.append({"name": "state", "mountPath": f"/var/lib/{deployment}"})
+    mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
     for number, folder in enumerate(folders):
         volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder, "type": "Directory"}})
         mounts.append({"name": f"folder-{number}", "mountPath": folder})
@@ -99,12 +101,9 @@ def access_pod(
     }
 
 
-SERVICES = ("master", "worker", "fuse")
-
-
 def unlabelled(deployment: str) -> dict[str, None]:
     """A patch that takes our labels off a Node."""
-    return dict.fromkeys(f"alluxio-fuse/{deployment}.{service}" for service in SERVICES)
+    return dict.fromkeys(names.node_label(deployment, service) for service in names.LABELLED)
 
 
 def alluxio_command(deployment: str, into: str, kubeconfig: str, context: str) -> list[str]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from alluxio_fuse import names
 from alluxio_fuse.plan.intent import CacheTier, FleetIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
@@ -75,11 +76,11 @@ class Fleet:
 
     @property
     def state_dir(self) -> str:
-        return f"/var/lib/{self.name}"
+        return names.state_dir(self.name)
 
     @property
     def mount_root(self) -> str:
-        return f"/mnt/{self.name}"
+        return names.mount_root(self.name)
 
     @property
     def upstream(self) -> bool:

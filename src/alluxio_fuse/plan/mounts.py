@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape
@@ -62,7 +63,7 @@ class Mounts:
         fleet = self._fleet
         name = f"fuse/{shape.name}"
         cache = setting.cache
-        root = f"{fleet.mount_root}/{shape.name}"
+        root, point = names.mount_parent(fleet.name, shape.name), names.mount_point(fleet.name, shape.name)
         uid, gid, mode = shape.readers
         tmpfs = cache.footprint if cache.room and cache.room.medium == "memory" else 0
         service = process(name, setting.jvm, tmpfs, fleet, cpus=setting.cpus, files=setting.nofile)
@@ -74,7 +75,7 @@ class Mounts:
                 "its owner and mode decide who reads",
                 "alluxio_datasets[].readers",
             ),
-            "mount_point": Value(f"{root}/data", "mount_point", "below a folder that outlives a remount", DERIVED),
+            "mount_point": Value(point, "mount_point", "below a folder that outlives a remount", DERIVED),
             "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting.libfuse.amount)),
             "libfuse_version": setting.libfuse,
             "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Tier, allocate
@@ -229,7 +230,7 @@ def _labels(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Value[dict[str, 
     """Labels of the Node object; with a selector of the user's only the master's are needed."""
     picked = bool(fleet.intent.alluxio_kubernetes.node_selector)
     runs = {"master": kind.master, "worker": hosts_worker and not picked, "fuse": kind.gpu_node and not picked}
-    amount = {f"alluxio-fuse/{fleet.name}.{service}": "true" for service, here in runs.items() if here}
+    amount = {names.node_label(fleet.name, service): "true" for service, here in runs.items() if here}
     return Value(amount, "labels", "pods run where the plan put them", "groups masters and gpu_nodes")
 
 

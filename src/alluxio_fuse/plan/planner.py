@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
 from alluxio_fuse.plan.checks import check_fleet, check_paths, check_platform
 from alluxio_fuse.plan.facts import Facts
@@ -79,7 +80,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
     kinds = {
-        name: kind_of(list(said[name]["groups"]), *known, f"/var/lib/{intent.alluxio_name}")
+        name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name))
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)
@@ -123,7 +124,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     cluster = Cluster(
         masters=quorum,
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
-        state_dir=f"/var/lib/{intent.alluxio_name}",
+        state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",
         clients=len(mounting) * (len(shapes) + 1),
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),

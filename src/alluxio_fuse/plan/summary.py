@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from alluxio_fuse import names
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent import Dataset
 from alluxio_fuse.plan.layout import Shape
@@ -105,7 +106,7 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
                 "freshness": "immutable" if shape.within is None else f"within: {format_duration(shape.within)}",
                 "pin": shape.pin,
                 "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
-                "mount_point": f"{fleet.mount_root}/{shape.name}/data",
+                "mount_point": names.mount_point(fleet.name, shape.name),
                 "options": _mount_properties(dataset, shape) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
                 "sample": None

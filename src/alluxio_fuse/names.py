@@ -1,0 +1,30 @@
+"""Folders and labels that follow from a deployment's name, before there is a plan and after."""
+
+from typing import Final
+
+LABELLED: Final = ("master", "worker", "fuse")  # services that nodes are chosen for
+
+
+def state_dir(name: str) -> str:
+    """Folder on each node with what is known of the deployment, and caches that have no medium of their own."""
+    return f"/var/lib/{name}"
+
+
+def mount_root(name: str) -> str:
+    """Folder above the parents of all mount points."""
+    return f"/mnt/{name}"
+
+
+def mount_parent(name: str, dataset: str) -> str:
+    """Folder above a dataset's mount point, which pods and containers get, so that mounts come and go in it."""
+    return f"{mount_root(name)}/{dataset}"
+
+
+def mount_point(name: str, dataset: str) -> str:
+    """Folder that a dataset is mounted on."""
+    return f"{mount_parent(name, dataset)}/data"
+
+
+def node_label(name: str, service: str) -> str:
+    """Label of Node objects on which a service of LABELLED runs."""
+    return f"alluxio-fuse/{name}.{service}"
