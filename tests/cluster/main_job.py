@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ HERE = Path(__file__).parent
 ENVIRONMENT, MANAGED = HERE / "environment", HERE / "managed"
 PROGRAMS = Path(sys.executable).parent
 NAME = "alluxio-fuse"
-SOURCE = ("worker", ["Worker.BytesReadPerUfs"])
+STORE = "lab-store"
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,28 @@ class Job:
             if pod["metadata"]["labels"]["app.kubernetes.io/component"] not in ("access", "consumer")
         }
 
-    def under_store_bytes(self) -> float:
-        """Bytes that all workers have read from the store so far, by their own counters."""
-        workers = [f"{pod['status']['podIP']}:30000" for pod in self.cluster.pods(NAME, "worker").values()]
-        script = (ROOT / "plugins/module_utils/counters.py").read_text()
-        asked = {"worker": workers}, {"under_store": SOURCE}
-        script += f"\nprint(json.dumps(snapshot(*{asked!r})))\n"
-        command = ["podman", "exec", "--interactive", self.cluster.gpu_nodes()[0], "python3", "-"]
-        done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
-        assert found["unreachable"] == []
-        return float(found["under_store"] or 0)
+    def store_sent(self) -> int:
+        """Bytes that the store has sent over the network so far, answers about names and TLS included."""
+        counter = ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]
+        done = subprocess.run(["podman", "exec", STORE, *counter], capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    def read_at_once(self) -> dict[str, dict[str, str]]:
+        """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time."""
+        script = f"cd /mnt/{NAME}/imagenet/data && find . -type f -print0 | sort -z | xargs -0 -n 50 -P 4 sha256sum"
+        with ThreadPoolExecutor() as pool:
+            nodes = self.cluster.gpu_nodes()
+            return dict(
+                zip(
+                    nodes,
+                    pool.map(lambda node: digests("podman", "exec", node, "sh", "-c", script), nodes),
+                    strict=True,
+                )
+            )
+
+
+def digests(*command: str) -> dict[str, str]:
+    """{file: sha256} as sha256sum prints them."""
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    pairs = (line.split(maxsplit=1) for line in done.stdout.splitlines())
+    return {name: digest for digest, name in pairs}

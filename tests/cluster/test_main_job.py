@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,7 +80,7 @@ def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:
 
 def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
     node = job.cluster.gpu_nodes()[0]
-    was, read = job.release(), job.under_store_bytes()
+    was, sent = job.release(), job.store_sent()
     script = f"cd /mnt/{NAME}/imagenet/data; while true; do find . -type f -exec cat {{}} + >/dev/null || exit 7; done"
     with subprocess.Popen(["podman", "exec", node, "sh", "-c", script]) as reader:
         run = judged(job.play("site.yml"))
@@ -87,7 +89,7 @@ def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
         reader.kill()
     assert run.changed == 0, run.tasks("changed")
     assert job.release() == was
-    assert job.under_store_bytes() - read < GIB
+    assert job.store_sent() - sent < GIB
     assert "left alone, in use by" in run.output
 
 
@@ -109,6 +111,20 @@ def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job,
         assert compare(nodes[name], after, exceptions) == []
     assert job.objects() == objects
     assert succeed(job.play("playbooks/teardown.yml")).changed == 0
+
+
+def test_nodes_that_start_cold_together_read_the_store_once(job: Job, before: Any) -> None:
+    for stage in ("preflight", "plan", "nodes", "services"):
+        succeed(job.play(f"playbooks/{stage}.yml"))
+    sample = Path(job.cluster.settings["lab_sample"])
+    paths = sorted(path for path in sample.rglob("*") if path.is_file())
+    right = {f"./{path.relative_to(sample)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    sent = job.store_sent()
+    read = job.read_at_once()
+    sent = job.store_sent() - sent
+    assert read == dict.fromkeys(job.cluster.gpu_nodes(), right)
+    assert sent <= 1.2 * sum(path.stat().st_size for path in paths)
+    succeed(job.play("playbooks/teardown.yml"))
 
 
 def test_only_a_kubeconfig_is_enough(job: Job, before: Any) -> None:

@@ -40,6 +40,7 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "alluxio_datasets": [{"name": "own", "source": f"file://{source}"}],
         "alluxio_gate_min_disk_ratio": 0.01,
     }
+    playbook("playbooks/teardown.yml", **said)  # of a test that was itself interrupted
     yield said
     playbook("playbooks/teardown.yml", **said)
 

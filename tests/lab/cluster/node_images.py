@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ ALLUXIO_IMAGE = "localhost/alluxio-fuse:2.9.6"
 def build(programs: Path) -> None:
     """Builds what is not there, or not of these sources."""
     subprocess.run([ROOT / "tests/lab/node/build", "bookworm"], check=True, stdout=subprocess.DEVNULL)
+    playbook = [Path(sys.executable).with_name("ansible-playbook"), "playbooks/image.yml"]
+    subprocess.run(playbook, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     sources = sorted(path for path in (HERE / "node").rglob("*") if path.is_file())
     digest = hashlib.sha256(
         podman("image", "inspect", "--format", "{{.Id}}", "localhost/alluxio-fuse-node:bookworm").encode()
@@ -37,11 +40,6 @@ def build(programs: Path) -> None:
 def _label(image: str) -> str:
     asked = ["podman", "image", "inspect", "--format", '{{index .Labels "recipe"}}', image]
     return subprocess.run(as_root(asked), capture_output=True, text=True, check=False).stdout.strip()
-
-
-def present(image: str) -> bool:
-    """Whether podman's storage holds the image."""
-    return subprocess.run(as_root(["podman", "image", "exists", image]), check=False).returncode == 0
 
 
 def load(images: list[str], targets: list[Node]) -> None:
