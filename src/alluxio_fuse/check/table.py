@@ -24,6 +24,8 @@ def render(check: Check) -> str:
             out.print(f"  {note}", markup=False)
         for mistake in dataset.mistakes[:5]:
             out.print(f"  WRONG  {mistake}", markup=False)
+    for one in check.fleet:
+        out.print(f"fleet    {one.said()}", markup=False)
     for said in dict.fromkeys(dataset.gate.said() for dataset in check.datasets) or [check.gate.said()]:
         out.print(f"gate     {said}", markup=False)
     out.print(f"verdict  {check.verdict}", markup=False)

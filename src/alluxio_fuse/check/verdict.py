@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, mistakes
+from alluxio_fuse.check.fleet import Fleet, fleet
 from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
 from alluxio_fuse.check.passes import AGREE, KINDS, Settings
 from alluxio_fuse.check.rows import Row, rows
@@ -72,6 +73,7 @@ class Check(BaseModel):
     settings: Settings
     gate: Gate
     datasets: list[Dataset]
+    fleet: list[Fleet] = []
     verdict: Outcome
     reasons: list[str]
 
@@ -92,6 +94,7 @@ def check(
         settings=how,
         gate=wanted,
         datasets=datasets,
+        fleet=fleet(datasets),
         verdict=verdict,
         reasons=reasons or ["nothing was measured"],
     )

@@ -1,5 +1,6 @@
 """What the check writes: JSON of its published schema, JUnit XML, a table."""
 
+import copy
 import json
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -42,6 +43,24 @@ def test_the_table_says_figures_state_and_verdict(result: Check) -> None:
     assert line.split()[:5] == ["small", "mount", "client-cache", "8160", "936"]
     assert "verdict  FAIL" in text
     assert "* measured when these bytes were read for the first time, last at 2026-11-21T08:00:00Z" in text
+
+
+def test_nodes_that_read_at_once_are_summed_and_the_slowest_is_named(measured: dict[str, Any]) -> None:
+    slow = copy.deepcopy(measured) | {"host": "gpu-2"}
+    for one in slow["results"]:
+        one["files_per_s"] /= 2
+    gates = {"name": "8 x V100, resnet50", "files_per_s": 3000.0}
+    said = check([measured | {"host": "gpu-1"}, slow], gates, SETTINGS, "", {}).fleet
+    one = next(one for one in said if (one.kind, one.state) == ("small", "client-cache"))
+    assert (one.nodes, one.slowest, one.files_per_s) == (2, "gpu-2", 8160 * 1.5)
+    assert one.fastest_to_slowest == pytest.approx(2.0)
+    assert one.wanted_files_per_s == 6000.0
+    assert "slowest gpu-2, 2.00 x below the fastest" in one.said()
+
+
+def test_one_node_is_no_fleet(result: Check) -> None:
+    assert result.fleet == []
+    assert "fleet" not in table.render(result)
 
 
 def test_the_table_says_why_a_state_has_no_figure(measured: dict[str, Any]) -> None:

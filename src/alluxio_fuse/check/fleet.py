@@ -1,0 +1,79 @@
+"""All nodes that read a dataset at once: what they get together, against their gates together, and which is slowest."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from pydantic import BaseModel
+
+from alluxio_fuse.check.gate import Gate
+from alluxio_fuse.check.rows import Row
+
+
+class Reading(Protocol):
+    """A dataset on a node."""
+
+    name: str
+    host: str
+    rows: list[Row]
+    gate: Gate
+
+
+class Fleet(BaseModel):
+    """One kind of files in one state, over the nodes that established it; sums and spread are of their medians."""
+
+    name: str
+    kind: str
+    state: str
+    nodes: int
+    files_per_s: float
+    mb_per_s: float | None
+    slowest: str
+    fastest_to_slowest: float
+    wanted_files_per_s: float | None
+    wanted_mb_per_s: float | None
+
+    def said(self) -> str:
+        """One line for the terminal."""
+        speed = f"{self.files_per_s:.0f} files/s" + (f", {self.mb_per_s:.0f} MB/s" if self.mb_per_s else "")
+        wanted = [f"{self.wanted_mb_per_s:.0f} MB/s"] if self.wanted_mb_per_s else []
+        wanted += [f"{self.wanted_files_per_s:.0f} files/s"] if self.wanted_files_per_s else []
+        gates = f" (their gates together: {' and '.join(wanted)})" if wanted else ""
+        apart = f"slowest {self.slowest}, {self.fastest_to_slowest:.2f} x below the fastest"
+        return f"{self.name}, {self.kind} files, {self.state}, {self.nodes} nodes at once: {speed}{gates}; {apart}"
+
+
+def fleet(datasets: Sequence[Reading]) -> list[Fleet]:
+    """A line for each dataset, kind and state of the mount that two nodes or more established."""
+    return [one for _, several in groupby(sorted(datasets, key=_name), key=_name) for one in _of(list(several))]
+
+
+def _name(dataset: Reading) -> str:
+    return dataset.name
+
+
+def _of(datasets: list[Reading]) -> Iterator[Fleet]:
+    order = list(dict.fromkeys((row.kind, row.state) for one in datasets for row in one.rows if row.path == "mount"))
+    for kind, state in order:
+        speeds = {
+            one.host: (row.files_per_s.median, row.mb_per_s.median if row.mb_per_s and row.bytes else None, one.gate)
+            for one in datasets
+            for row in one.rows
+            if (row.path, row.kind, row.state) == ("mount", kind, state) and row.files_per_s
+        }
+        if len(speeds) < 2:
+            continue
+        by_speed = sorted(speeds, key=lambda host: speeds[host][0])
+        gates = [gate for _, _, gate in speeds.values()]
+        yield Fleet(
+            name=datasets[0].name,
+            kind=kind,
+            state=state,
+            nodes=len(speeds),
+            files_per_s=sum(files for files, _, _ in speeds.values()),
+            mb_per_s=sum(mb for _, mb, _ in speeds.values() if mb) or None,
+            slowest=by_speed[0],
+            fastest_to_slowest=speeds[by_speed[-1]][0] / speeds[by_speed[0]][0],
+            wanted_files_per_s=sum(gate.files_per_s or 0 for gate in gates if kind == "small") or None,
+            wanted_mb_per_s=sum(gate.mb_per_s or 0 for gate in gates if kind == "large") or None,
+        )
