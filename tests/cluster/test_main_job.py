@@ -95,7 +95,7 @@ def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
 
 def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> None:
     was = job.release()
-    succeed(job.play("playbooks/plan.yml", alluxio_overrides={"worker.jvm_flags": ["-Dalluxio.test=1"]}))
+    succeed(job.play("playbooks/plan.yml", alluxio_overrides={"worker.jvm_flags": ["-Dedited=1"]}))
     run = succeed(job.play("playbooks/services.yml"))
     assert run.changed == 1, run.tasks("changed")
     now = job.release()
