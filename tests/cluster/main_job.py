@@ -71,6 +71,16 @@ class Job:
         """Names of all objects of a kind."""
         return sorted(one["metadata"]["name"] for one in self.cluster.get(kind))
 
+    def node_labels(self, node: str) -> dict[str, str]:
+        """Labels of a Node object."""
+        labels = {one["metadata"]["name"]: one["metadata"]["labels"] for one in self.cluster.get("nodes")}
+        return dict(labels[node])
+
+    @staticmethod
+    def podman(*arguments: str) -> str:
+        """Output of a podman command, for what is done to a node itself."""
+        return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True).stdout
+
     def release(self) -> dict[str, tuple[str, int]]:
         """Pods of the release, by name: uid, and restarts of their containers."""
         return {
@@ -82,8 +92,7 @@ class Job:
     def store_sent(self) -> int:
         """Bytes that the store has sent over the network so far, answers about names and TLS included."""
         counter = ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]
-        done = subprocess.run(["podman", "exec", STORE, *counter], capture_output=True, text=True, check=True)
-        return int(done.stdout)
+        return int(self.podman("exec", STORE, *counter))
 
     def read_at_once(self) -> dict[str, dict[str, str]]:
         """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time."""

@@ -102,6 +102,33 @@ def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> Non
     assert {name for name in was if now.get(name) != was[name]} == {name for name in was if "-worker-" in name}
 
 
+def test_labels_follow_from_gpus_when_asked_and_go_with_them(deployed: Run, job: Job) -> None:
+    """What nvidia-smi prints stands in for the cards themselves."""
+    node, outputs = job.cluster.gpu_nodes()[0], ROOT / "tests/unit/node/nvidia_smi"
+    cluster = {"kubeconfig": str(job.cluster.kubeconfig), "keep_journal": False, "gpu_labels": True}
+    succeed(job.play("playbooks/plan.yml", alluxio_kubernetes=cluster))
+    was = job.node_labels(node)
+    vendor = ("nvidia.com/gpu.product", "nvidia.com/gpu.count", "nvidia.com/gpu.present")
+    try:
+        job.podman("cp", str(outputs / "v100.csv"), f"{node}:/srv/nvidia-smi.csv")
+        job.podman("cp", str(outputs / "nvidia-smi"), f"{node}:/usr/bin/nvidia-smi")
+        succeed(job.play("playbooks/services.yml"))
+        now = job.node_labels(node)
+        assert now["alluxio-fuse/gpu.product"] == "Tesla-V100-SXM2-16GB"
+        assert [now.get(name) for name in vendor] == [None, None, "true"]  # somebody labels this node: the lab
+        job.cluster.kubectl("label", "node", node, "nvidia.com/gpu.present-")
+        succeed(job.play("playbooks/services.yml"))
+        now = job.node_labels(node)
+        assert [now.get(name) for name in vendor] == ["Tesla-V100-SXM2-16GB", "8", "true"]
+        job.podman("exec", node, "rm", "/srv/nvidia-smi.csv", "/usr/bin/nvidia-smi")
+        succeed(job.play("playbooks/services.yml"))
+        assert not {*vendor, "alluxio-fuse/gpu"} & job.node_labels(node).keys()
+    finally:
+        job.podman("exec", node, "rm", "-f", "/srv/nvidia-smi.csv", "/usr/bin/nvidia-smi")
+        job.cluster.kubectl("label", "node", node, "--overwrite", "nvidia.com/gpu.present=true")
+    assert job.node_labels(node) == was
+
+
 def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job, before: Any) -> None:
     succeed(job.play("playbooks/teardown.yml"))
     nodes, objects = before

@@ -224,6 +224,11 @@ class Kubernetes(Strict):
         description="By dataset, an existing Secret in the namespace with access_key and secret_key, in place of"
         " alluxio_credentials.",
     )
+    gpu_labels: bool = Field(
+        False,
+        description="Write nvidia.com/gpu.present, .product and .count to nodes that neither GPU Feature Discovery nor"
+        " the GPU Operator labels.",
+    )
     keep_journal: bool = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
