@@ -102,6 +102,16 @@ def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> Non
     assert {name for name in was if now.get(name) != was[name]} == {name for name in was if "-worker-" in name}
 
 
+def test_nodes_outside_of_limit_are_not_touched(deployed: Run, job: Job) -> None:
+    mine, other = job.cluster.gpu_nodes()[:2]
+    was = job.release()
+    run = judged(job.play("site.yml", "--limit", mine, alluxio_check_passes=2))
+    assert f"{mine} " in run.output
+    assert f"{other} " not in run.output.partition("PLAY RECAP")[2]
+    assert job.release() == was
+    assert {one["host"] for one in latest("check")["datasets"]} == {mine}
+
+
 def test_labels_follow_from_gpus_when_asked_and_go_with_them(deployed: Run, job: Job) -> None:
     """What nvidia-smi prints stands in for the cards themselves."""
     node, outputs = job.cluster.gpu_nodes()[0], ROOT / "tests/unit/node/nvidia_smi"

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bundle import playbook, succeed
+from bundle import CHECKOUT, playbook, succeed
 
 from alluxio_fuse.plan import keys, plan
 from alluxio_fuse.plan.examples import local
@@ -41,3 +41,18 @@ def test_flags_start_a_jvm(flags: tuple[str, ...]) -> None:
 
 def test_a_flag_of_another_jvm_is_noticed() -> None:
     assert java("-XX:+UseConcMarkSweepGC", "-version").returncode != 0
+
+
+def test_a_part_of_the_fleet_keeps_to_the_saved_plan(tmp_path: Path) -> None:
+    said = {"alluxio_environment": "limited", "alluxio_name": "limited", "alluxio_port_offset": 7000}
+    saved = CHECKOUT / "runs/plan-limited.json"
+    saved.unlink(missing_ok=True)
+    refused = playbook("playbooks/plan.yml", "--limit", "localhost", **said)
+    assert refused.status != 0
+    assert "There is no plan for environment 'limited' yet" in refused.output
+    succeed(playbook("playbooks/plan.yml", **said))
+    was = saved.read_bytes()
+    run = succeed(playbook("playbooks/plan.yml", "--limit", "localhost", **said | {"alluxio_port_offset": 8000}))
+    assert "acting on the plan that was saved last" in run.output
+    assert saved.read_bytes() == was
+    saved.unlink()

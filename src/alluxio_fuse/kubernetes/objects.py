@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from alluxio_fuse import names
@@ -119,7 +119,7 @@ def without_image(nodes: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], 
     return [host for host in hosts if image not in nodes[host]["images"]]
 
 
-def addresses(nodes: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
+def addresses(nodes: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
     """Addresses of hosts in the cluster."""
     return sorted(nodes[host]["address"] for host in hosts if nodes[host]["address"])
 
