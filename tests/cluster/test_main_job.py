@@ -61,6 +61,20 @@ def test_every_node_reads_every_byte(deployed: Run, job: Job) -> None:
     assert all(one["coverage"] == "all" and one["digested"] >= one["files"] for one in check["datasets"])
 
 
+def test_one_node_reads_cold_and_all_read_at_once(deployed: Run, job: Job) -> None:
+    nodes = job.cluster.gpu_nodes()
+    rows = {one["host"]: [row for row in one["rows"] if row["path"] == "mount"] for one in latest("check")["datasets"]}
+    cold = {
+        (host, row["kind"]) for host in nodes for row in rows[host] if row["state"] == "cold" and row["established"]
+    }
+    assert cold == {(nodes[0], "small"), (nodes[0], "large")}
+    assert {one["nodes"] for one in latest("check")["fleet"]} == {len(nodes)}
+    passes = [
+        line.split(":")[0].strip() for line in deployed.output.splitlines() if ": mount, client-cache, small" in line
+    ]
+    assert passes != sorted(passes)  # in turns, not one node after the other
+
+
 def test_pods_read_as_their_readers_and_as_strangers(deployed: Run, job: Job) -> None:
     for node in job.cluster.gpu_nodes():
         for uid in (0, 65533):
