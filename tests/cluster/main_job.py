@@ -95,8 +95,11 @@ class Job:
         return int(self.podman("exec", STORE, *counter))
 
     def read_at_once(self) -> dict[str, dict[str, str]]:
-        """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time."""
-        script = f"cd /mnt/{NAME}/imagenet/data && find . -type f -print0 | sort -z | xargs -0 -n 50 -P 4 sha256sum"
+        """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time.
+
+        Each node has an order of its own, as in training: the same block asked for twice at once is fetched twice.
+        """
+        script = f"cd /mnt/{NAME}/imagenet/data && find . -type f -print0 | shuf -z | xargs -0 -n 50 -P 4 sha256sum"
         with ThreadPoolExecutor() as pool:
             nodes = self.cluster.gpu_nodes()
             return dict(
