@@ -97,7 +97,7 @@ def main() -> None:
     try:
         header, entries = reader.load(params["manifest"])
         results = [
-            measure(one, header, entries, {**params, "metrics": one.get("metrics", params["metrics"])})
+            measure(one, header, entries, {**params, **{key: one[key] for key in ("metrics", "readers") if key in one}})
             for one in params["passes"]
         ]
     except (OSError, ValueError, RuntimeError) as error:

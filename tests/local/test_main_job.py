@@ -70,7 +70,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def first(before: Path) -> Iterator[Run]:
     """The first run; what it made is taken away at the end, whatever happened."""
-    yield judged(playbook("site.yml"))
+    yield judged(playbook("site.yml", alluxio_check_reader_counts=[1, 8]))
     playbook("playbooks/teardown.yml")
 
 
@@ -85,7 +85,7 @@ def test_verdict(first: Run) -> None:
     states = {(row["kind"], row["state"]) for row in dataset["rows"] if row["path"] == "mount" and row["established"]}
     assert states == {
         *((kind, state) for kind in ("small", "large") for state in ("cold", "worker", "client-cache", "page-cache")),
-        *((kind, "client-cache") for kind in ("records", "list", "stat")),
+        *((kind, "client-cache") for kind in ("records", "list", "stat", "readers")),
     }
 
 
@@ -136,7 +136,8 @@ def test_the_page_shows_the_numbers_of_the_check(first: Run, tmp_path: Path) -> 
             colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         assert colours[0] != colours[1]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    speeds = [drawn[f"{kind} files of {dataset['name']}: throughput by path and state"] for kind in ("Small", "Large")]
+    speeds = [plot for name, plot in drawn.items() if ": throughput by " in name]
+    assert len(speeds) == 3  # small files, large files, by number of readers
     dots = [(said, value_at(plot, at)) for plot in speeds for said, at in plot["dots"]]
     medians = [row["mb_per_s"] for row in dataset["rows"] if row["established"] and row["bytes"]]
     assert len(dots) == len(medians)

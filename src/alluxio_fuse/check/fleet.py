@@ -53,7 +53,8 @@ def _name(dataset: Reading) -> str:
 
 
 def _of(datasets: list[Reading]) -> Iterator[Fleet]:
-    order = list(dict.fromkeys((row.kind, row.state) for one in datasets for row in one.rows if row.path == "mount"))
+    rows = [row for one in datasets for row in one.rows if row.path == "mount" and row.kind != "readers"]
+    order = list(dict.fromkeys((row.kind, row.state) for row in rows))
     for kind, state in order:
         speeds = {
             one.host: (row.files_per_s.median, row.mb_per_s.median if row.mb_per_s and row.bytes else None, one.gate)

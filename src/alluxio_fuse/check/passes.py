@@ -6,7 +6,7 @@ slice is the worker state. What is resident then is a prefix of the seeded order
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +20,7 @@ WAYS: dict[str, tuple[Kind, str]] = {
     "training": ("small", "train"),
     "list": ("small", "list"),
     "stat": ("small", "stat"),
+    "readers": ("small", "read"),
 }
 Pass = dict[str, Any]
 
@@ -57,6 +58,7 @@ class Settings(BaseModel):
     bytes: int
     disruptive: bool
     fio: bool = False
+    reader_counts: list[int] = []
     training: Training | None = None
 
 
@@ -124,11 +126,14 @@ def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings:
         wanted = {
             "records": header.get("records", False),
             "fio": settings.fio,
+            "readers": bool(settings.reader_counts),
             "training": _trainable(settings.training, end),
         }.get(row, True)
         for path, root, state, more in _targets(dataset, kind) if end and wanted else ():
-            for number in range(1, settings.passes + 1):
-                one = _pass(f"{number}: {path}, {state}, {row}", (path, state, root), (kind, 0, end), "drop") | more
+            counts = settings.reader_counts if row == "readers" else [settings.readers]
+            for number, readers in product(range(1, settings.passes + 1), counts):
+                name = f"{number}: {path}, {state}, {f'{readers} readers' if row == 'readers' else row}"
+                one = _pass(name, (path, state, root), (kind, 0, end), "drop") | more | {"readers": readers}
                 yield (
                     one
                     | {"kind": row, "select": kind, "way": way, "round": number, "verify": False}

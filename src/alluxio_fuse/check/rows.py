@@ -39,14 +39,20 @@ class Row(BaseModel):
     origins: dict[str, float] = {}
     latency_ms: list[tuple[float, int]] = []
 
+    @property
+    def heading(self) -> str:
+        """What the row is called: its kind, or the number of readers where that is what differs."""
+        return f"{self.readers} readers" if self.kind == "readers" else self.kind
+
 
 def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
     """All rows; `first_reads` are the passes that were kept from when the caches were filled."""
-    groups: dict[tuple[str, str, str, bool], list[Result]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, bool, int], list[Result]] = defaultdict(list)
     for first_read, several in ((True, first_reads), (False, results)):
         for result in several:
             if result.state in ORDER:
-                groups[result.path, result.state, result.kind, first_read].append(result)
+                counted = result.readers if result.kind == "readers" else 0
+                groups[result.path, result.state, result.kind, first_read, counted].append(result)
     made = [_row(several, key[3]) for key, several in groups.items()]
     return sorted(
         made,
@@ -56,6 +62,7 @@ def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
             row.path != "mount",
             row.path,
             ORDER.index(row.state),
+            row.readers or 0,
         ),
     )
 

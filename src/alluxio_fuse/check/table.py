@@ -44,7 +44,7 @@ def _table(dataset: Dataset) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("passes")
     for row in dataset.rows:
-        table.add_row(row.kind, row.path, row.state, *_figures(row, dataset))
+        table.add_row(row.heading, row.path, row.state, *_figures(row, dataset))
     return table
 
 
@@ -77,11 +77,11 @@ def _notes(dataset: Dataset) -> Iterator[str]:
         yield f"JVM warm-up, MB/s of small files: {speeds}"
     for row in dataset.rows:
         if row.why:
-            yield f"{row.kind} files, {row.path}, {row.state}: {row.why}"
+            yield f"{row.heading} files, {row.path}, {row.state}: {row.why}"
 
 
 def of_disk(row: Row, rows: list[Row]) -> str:
     """The row's speed over that of the local disk, cold, for the same kind of files."""
-    disk = next((r.files_per_s for r in rows if (r.path, r.state, r.kind) == ("disk", "disk", row.kind)), None)
+    disk = next((r.files_per_s for r in rows if (r.path, r.state, r.heading) == ("disk", "disk", row.heading)), None)
     measured: Spread | None = row.files_per_s
     return f"{measured.median / disk.median:.2f}" if disk and measured else "-"

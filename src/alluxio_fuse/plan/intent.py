@@ -284,6 +284,11 @@ class FleetIntent(Strict):
     alluxio_check_fio: bool = Field(
         False, description="The check reads large files with fio, too, and installs it where it is missing."
     )
+    alluxio_check_reader_counts: list[Annotated[int, Field(ge=1, le=256)]] = Field(
+        [],
+        description="The check reads small files by so many readers, too, for example [1, 2, 4, 8, 16, 32]; only where"
+        " caches may be dropped.",
+    )
     alluxio_check_compare: list[str] = Field(
         [], description="Environments on the same nodes whose mounts of the same datasets are read in the same rounds."
     )

@@ -76,7 +76,7 @@ def render(first: Check, second: Check) -> str:
 
 def _figures(check: Check) -> dict[Key, Spread]:
     return {
-        (dataset.name, dataset.host, row.kind, row.path, row.state): row.files_per_s
+        (dataset.name, dataset.host, row.heading, row.path, row.state): row.files_per_s
         for dataset in check.datasets
         for row in dataset.rows
         if row.files_per_s

@@ -25,7 +25,7 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
     kinds = [kind for kind in KINDS if any(row.kind == kind for row in dataset.rows)]
     drawn = []
     for kind in kinds:
-        rows = [row for row in dataset.rows if kind in (row.kind, WAYS.get(row.kind, ("",))[0]) and row.bytes]
+        rows = [row for row in _of(dataset, kind) if row.kind != "readers"]
         name = f"{KINDS[kind]} of {dataset.name}"
         drawn.append(
             {
@@ -34,12 +34,22 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
                 "latency": plots.latencies(f"{name}: time from open to close", rows),
             }
         )
+    by_readers = [row for row in dataset.rows if row.kind == "readers"]
+    if by_readers:
+        name = f"Small files of {dataset.name}"
+        throughput = plots.ranges(f"{name}: throughput by number of readers", by_readers, None, "")
+        drawn.append({"heading": "Small files, by number of readers", "throughput": throughput, "latency": ""})
     return {
         "data": dataset,
         "kinds": drawn,
         "origins": plots.origins(f"{dataset.name}: where the bytes came from", dataset.rows),
         "of_disk": [of_disk(row, dataset.rows) for row in dataset.rows],
     }
+
+
+def _of(dataset: Dataset, kind: str) -> list[Row]:
+    """Rows of bytes of a kind, in whatever way they were read."""
+    return [row for row in dataset.rows if kind in (row.kind, WAYS.get(row.kind, ("",))[0]) and row.bytes]
 
 
 def _line(rows: list[Row], gate: Gate) -> tuple[float | None, str]:

@@ -20,6 +20,8 @@ LEAST_FILES = 20  # fewer have no distribution worth a line
 
 def label(row: Row) -> str:
     """What a row is called in plots."""
+    if row.kind == "readers":
+        return f"{row.path}, {row.heading}"
     name = f"{row.path}, {row.state}" if row.path != row.state else "disk, cold"
     return f"{name}, {row.kind}" if row.kind in WAYS else name
 

@@ -10,6 +10,7 @@ import pytest
 
 from alluxio_fuse.check import junit, schema, table
 from alluxio_fuse.check.verdict import Check, check
+from alluxio_fuse.report import html
 
 SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
 
@@ -56,6 +57,16 @@ def test_nodes_that_read_at_once_are_summed_and_the_slowest_is_named(measured: d
     assert one.fastest_to_slowest == pytest.approx(2.0)
     assert one.wanted_files_per_s == 6000.0
     assert "slowest gpu-2, 2.00 x below the fastest" in one.said()
+
+
+def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, Any]) -> None:
+    one = next(
+        r for r in measured["results"] if (r["path"], r["kind"], r["state"]) == ("mount", "small", "client-cache")
+    )
+    counted = [{**one, "kind": "readers", "readers": readers} for readers in (32, 4)]
+    result = check([measured | {"results": [*measured["results"], *counted]}], {}, SETTINGS, "", {})
+    assert [row.heading for row in result.datasets[0].rows if row.kind == "readers"] == ["4 readers", "32 readers"]
+    assert "mount, 32 readers: " in html.render(result)
 
 
 def test_one_node_is_no_fleet(result: Check) -> None:

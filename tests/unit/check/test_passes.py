@@ -110,6 +110,18 @@ def test_records_and_fio_are_read_where_there_are_records_and_fio_is_wanted() ->
     assert kinds(HEADER | {"records": True}, fio=True, disruptive=False) == {"small", "large"}
 
 
+def test_numbers_of_readers_are_compared_in_every_round_where_asked() -> None:
+    def counted(**more: object) -> list[tuple[int, str, int]]:
+        made = passes.rounds(HEADER, DATASET, SETTINGS.model_copy(update=more))
+        return [(one["round"], one["path"], one["readers"]) for one in made if one["kind"] == "readers"]
+
+    assert counted() == []
+    assert counted(reader_counts=[1, 8], disruptive=False) == []
+    once = [("mount", 1), ("mount", 8), ("disk", 1), ("disk", 8)]
+    expected = [(number, *one) for number in range(1, SETTINGS.passes + 1) for one in once]
+    assert sorted(counted(reader_counts=[1, 8])) == sorted(expected)
+
+
 def test_training_is_emulated_where_there_are_enough_files_for_it() -> None:
     def emulated(accelerators: int) -> list[passes.Pass]:
         training = passes.Training(accelerators=accelerators, batch=400, compute_s=0.4, utilisation=0.9)
