@@ -77,15 +77,20 @@ def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def findings(hosts: Mapping[str, Mapping[str, Any]], cluster: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+def findings(
+    hosts: Mapping[str, Mapping[str, Any]],
+    cluster: Mapping[str, Any] | None = None,
+    saved: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """Everything that speaks against `{host: {groups, variables, facts}}`, of plan, cluster and nodes at once.
 
     cluster: as `alluxio.fuse.cluster_facts` returns it, on platform `kubernetes`.
+    saved: the plan that is kept to where `hosts` are a part of the fleet, of which none can be made.
     """
-    planned: dict[str, Any] | None = None
+    planned = saved
     found: list[Finding] = []
     try:
-        planned = plan(hosts).dump()
+        planned = saved or plan(hosts).dump()
     except Refused as refused:
         found += refused.findings
     if cluster:

@@ -40,7 +40,7 @@ class Fleet(BaseModel):
         wanted += [f"{self.wanted_files_per_s:.0f} files/s"] if self.wanted_files_per_s else []
         gates = f" (their gates together: {' and '.join(wanted)})" if wanted else ""
         apart = f"slowest {self.slowest}, {self.fastest_to_slowest:.2f} x below the fastest"
-        return f"{self.name}, {self.kind} files, {self.state}, {self.nodes} nodes at once: {speed}{gates}; {apart}"
+        return f"{self.name}, {self.kind} files, {self.state}, {self.nodes} nodes: {speed}{gates}; {apart}"
 
 
 def fleet(datasets: Sequence[Reading]) -> list[Fleet]:

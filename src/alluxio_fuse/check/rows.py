@@ -69,7 +69,7 @@ def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
 
 def _row(several: list[Result], first_read: bool) -> Row:
     one = several[0]
-    common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read}
+    common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read, "readers": one.readers}
     good = [result for result in several if doubt(result) is None and not mistakes(result)]
     reasons = "; ".join(sorted({doubt(r) or "bytes were wrong" for r in several if r not in good}))
     if not good:
@@ -87,7 +87,6 @@ def _row(several: list[Result], first_read: bool) -> Row:
         cpu_s_per_gb=fmean(result.cpu_s_per_gb or 0.0 for result in good),
         load=max(result.load for result in good),
         utilisation=spread([result.utilisation or 0.0 for result in good]) if one.kind == "training" else None,
-        readers=max(result.readers for result in good),
         files=sum(result.files for result in good),
         bytes=sum(result.bytes for result in good),
         digested=sum(result.verified.digested for result in good if result.verified),

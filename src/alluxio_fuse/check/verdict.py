@@ -151,7 +151,7 @@ def _bytes_right(found: list[str], wrong: int, passes: list[Result]) -> Finding:
 def _states(table: list[Row]) -> list[Finding]:
     """Every state that was to be tested has to be established, but for those of mounts to compare with."""
     return [
-        Finding(outcome="CANNOT TELL", reason=f"{row.kind} files, {row.path}, {row.state}: {row.why}")
+        Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {row.why}")
         for row in table
         if row.path in ("mount", "disk") and not row.established and not row.why.startswith(NOT_TESTED)
     ]

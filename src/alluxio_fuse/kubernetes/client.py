@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,6 +16,7 @@ from alluxio_fuse.kubernetes import pods as told
 Object = dict[str, Any]
 Said = Callable[[str], None]
 POLL_S = 2.0
+SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
 
 
@@ -62,15 +65,16 @@ class Cluster:
         name = pod["metadata"]["name"]
         try:
             found = self._core.read_namespaced_pod(name, self._namespace)
-            same = found.spec.containers[0].image == pod["spec"]["containers"][0]["image"]
+            same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod)
             if same and found.status.phase in ("Pending", "Running"):
                 return False
             self.remove([name])
         except api.ApiException as error:
             if error.status != 404:
                 raise
+        about = {**pod["metadata"], "annotations": {**pod["metadata"].get("annotations", {}), SPEC: _digest(pod)}}
         try:
-            self._core.create_namespaced_pod(self._namespace, pod)
+            self._core.create_namespaced_pod(self._namespace, {**pod, "metadata": about})
         except api.ApiException as error:
             raise RolloutError(f"pod {name}: {error.body or error.reason}") from None
         return True
@@ -152,3 +156,7 @@ class Cluster:
     def _plain(self, listing: Any) -> list[Object]:
         found: list[Object] = self._client.sanitize_for_serialization(listing)["items"]
         return found
+
+
+def _digest(pod: Object) -> str:
+    return hashlib.sha256(json.dumps(pod["spec"], sort_keys=True).encode()).hexdigest()[:16]

@@ -60,11 +60,11 @@ def access_pod(
     into: str,
     image: str,
     pull_secrets: Sequence[str] = (),
-    folders: Sequence[str] = (),
+    folders: Mapping[str, Sequence[str]] | None = None,
     stays: bool = False,
 ) -> Object:
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
-    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and the given `folders`.
+    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and its host's `folders`.
     """
     mounts = [{"name": "mounts", "mountPath": names.mount_root(deployment), "mountPropagation": "HostToContainer"}]
     volumes: list[Object] = [
@@ -72,7 +72,7 @@ def access_pod(
         {"name": "state", "emptyDir": {}},
     ]
     mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
-    for number, folder in enumerate(folders):
+    for number, folder in enumerate((folders or {}).get(host, ())):
         volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder, "type": "Directory"}})
         mounts.append({"name": f"folder-{number}", "mountPath": folder})
     return {
@@ -121,7 +121,7 @@ def without_image(nodes: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], 
 
 def addresses(nodes: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
     """Addresses of hosts in the cluster."""
-    return sorted(nodes[host]["address"] for host in hosts if nodes[host]["address"])
+    return sorted(address for host in hosts if (address := nodes.get(host, {}).get("address")))
 
 
 def metadata(name: str, into: str, deployment: str, component: str) -> Object:

@@ -221,8 +221,8 @@ class Kubernetes(Strict):
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},
-        description="By dataset, an existing Secret in the namespace with access_key and secret_key, in place of"
-        " alluxio_credentials.",
+        description="By dataset, an existing Secret in the namespace with access_key and secret_key, which pods use in"
+        " place of one made from alluxio_credentials. The controller reads the source, too, with alluxio_credentials.",
     )
     gpu_labels: bool = Field(
         False,
@@ -283,6 +283,9 @@ class FleetIntent(Strict):
     alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
     alluxio_check_fio: bool = Field(
         False, description="The check reads large files with fio, too, and installs it where it is missing."
+    )
+    alluxio_check_at_once: bool = Field(
+        True, description="All nodes read at the same time; false: one after the other, each as if it were alone."
     )
     alluxio_check_reader_counts: list[Annotated[int, Field(ge=1, le=256)]] = Field(
         [],

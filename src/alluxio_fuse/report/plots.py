@@ -64,7 +64,7 @@ def origins(title: str, rows: Sequence[Row]) -> str:
     parts = []
     for index, row in enumerate(shown):
         y = TOP + LINE * index
-        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.kind}, {row.path}, {row.state}", "end"))
+        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.heading}, {row.path}, {row.state}", "end"))
         begins = accumulate((row.origins[level] for level in LEVELS), initial=0.0)
         for level, begin in zip(LEVELS, begins, strict=False):
             share = row.origins[level]

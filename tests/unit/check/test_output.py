@@ -67,6 +67,9 @@ def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, A
     result = check([measured | {"results": [*measured["results"], *counted]}], {}, SETTINGS, "", {})
     assert [row.heading for row in result.datasets[0].rows if row.kind == "readers"] == ["4 readers", "32 readers"]
     assert "mount, 32 readers: " in html.render(result)
+    undecided = [{**one, "resident_before": 1.0} for one in counted]
+    result = check([measured | {"results": [*measured["results"], *undecided]}], {}, SETTINGS, "", {})
+    assert "32 readers files, mount, client-cache" in table.render(result)
 
 
 def test_one_node_is_no_fleet(result: Check) -> None:

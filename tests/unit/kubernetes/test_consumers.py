@@ -70,7 +70,9 @@ def test_a_pod_that_only_proves_the_image_sees_nothing_of_its_node() -> None:
 
 
 def test_a_pod_that_stands_in_for_a_node_sees_mounts_and_media() -> None:
-    pod = objects.access_pod("n", deployment="d", into="ns", image="i", folders=["/mnt/nvme"], stays=True)
+    pod = objects.access_pod(
+        "n", deployment="d", into="ns", image="i", folders={"n": ["/mnt/nvme"], "m": ["/mnt/other"]}, stays=True
+    )
     assert {one["mountPath"] for one in pod["spec"]["containers"][0]["volumeMounts"]} == {
         "/mnt/d",
         "/var/lib/d",

@@ -51,6 +51,14 @@ def test_labels(labels: Any, gpus: Any, present: dict[str, str], vendor: bool, e
     assert (found["set"], found["remove"]) == expected
 
 
+def test_what_discovery_has_taken_over_stays(labels: Any) -> None:
+    theirs = {"nvidia.com/gpu.count": "7", "nvidia.com/gpu.present": "true"}
+    for gpus in (GPUS, []):
+        found = labels(gpus, {**OURS, **MEMORY, **theirs}, True, discovery=True)
+        assert not (found["set"].keys() | found["remove"]) & VENDOR.keys()
+        assert "alluxio-fuse/vendor-labels" in found["remove"]
+
+
 def test_value_is_one_that_kubernetes_takes(labels: Any) -> None:
     value = labels([{"model": "x" * 100 + "!"}], {}, False)["set"]["alluxio-fuse/gpu.product"]
     assert value == "x" * 63

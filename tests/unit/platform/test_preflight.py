@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from alluxio_fuse import preflight
-from alluxio_fuse.plan.examples import local
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import examples, local
 
 POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
 
@@ -20,6 +21,14 @@ def found(**facts: Any) -> list[dict[str, Any]]:
 
 def test_nothing_stands_in_the_way() -> None:
     assert found() == []
+
+
+def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
+    fleet = next(hosts for hosts in examples().values() if len(hosts) > 2)
+    name = next(name for name, host in fleet.items() if "masters" not in host["groups"])
+    part = {name: fleet[name]}
+    assert "masters" in str(preflight.findings(part))
+    assert "masters" not in str(preflight.findings(part, saved=plan(fleet).dump()))
 
 
 @pytest.mark.parametrize(
