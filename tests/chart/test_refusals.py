@@ -117,6 +117,22 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"fuse": {"enabled": False, "startupTaint": {"enabled": True}}},
         "fuse.startupTaint waits for mounts, but fuse.enabled is false",
     ),
+    "taint that waits for datasets of other nodes": (
+        {"fuse": {"startupTaint": {"enabled": True}}, **datasets({"fuse": {"nodeSelector": {"pool": "a"}}})},
+        "datasets[0].fuse.nodeSelector places a dataset on some nodes, but fuse.startupTaint waits for all datasets",
+    ),
+    "metrics that nobody may read": (
+        {"monitoring": {"podMonitor": {"enabled": True}}},
+        "networkPolicy.metrics lets nobody in: name Prometheus there",
+    ),
+    "proxy that nobody reaches": (
+        {"proxy": {"enabled": True}},
+        "networkPolicy.clients lets nobody in: name them there",
+    ),
+    "heap as a share": (
+        worker(jvm={"extra": ["-XX:MaxRAMPercentage=80"]}),
+        "write it as worker.jvm.heap, direct or collector",
+    ),
     "short circuit off": ({"shortCircuit": {"path": "/run/x"}}, "write shortCircuit.enabled true, or remove the path"),
     "class of Kubernetes' own": (
         {"priorityClass": {"name": "system-node-critical"}},

@@ -139,3 +139,52 @@ def test_examples_mount_what_the_chart_makes(helm: Helm, path: Path) -> None:
             assert volume["persistentVolumeClaim"]["claimName"] in claims
     for one in containers(pod):
         assert one["volumeMounts"][0]["mountPropagation"] == "HostToContainer"
+
+
+def properties(helm: Helm, component: str, values: Object) -> list[str]:
+    configs = helm.objects(values=values)
+    text = configs["ConfigMap", "cache-alluxio-fuse"]["data"][f"{component}.properties"]
+    return str(text).splitlines()
+
+
+def dataset(**more: Any) -> Object:
+    return {"datasets": [{"name": "imagenet", "source": "s3://bucket/imagenet", **more}]}
+
+
+def test_a_promise_of_freshness_holds_without_tuning(helm: Helm) -> None:
+    plain = {"profile": "plain", **dataset(freshness="within: 10m")}
+    assert "alluxio.user.file.metadata.sync.interval=200s" in properties(helm, "fuse-imagenet", plain)
+
+
+def test_what_was_written_is_in_the_store_when_close_returns(helm: Helm) -> None:
+    through = "alluxio.user.file.writetype.default=CACHE_THROUGH"
+    assert through in properties(helm, "fuse-imagenet", dataset(writable=True))
+    assert through not in properties(helm, "fuse-imagenet", dataset())
+
+
+def test_affinity_of_the_user_comes_on_top(helm: Helm) -> None:
+    mine = [{"matchExpressions": [{"key": "pool", "operator": "In", "values": [name]}]} for name in ("a", "b")]
+    beside = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "other"}}}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {"nodeAffinity": {required: {"nodeSelectorTerms": mine}}, "podAntiAffinity": {required: [beside]}}
+    masters = helm.objects(values={"master": {"replicas": 3, "affinity": affinity}})
+    found = masters["StatefulSet", "cache-alluxio-fuse-master"]["spec"]["template"]["spec"]["affinity"]
+    terms = found["nodeAffinity"][required]["nodeSelectorTerms"]
+    assert [term["matchExpressions"][0]["values"] for term in terms] == [["a"], ["b"]]
+    assert all("karpenter.sh/capacity-type" in json.dumps(term) for term in terms)
+    apart = found["podAntiAffinity"][required]
+    assert [term["topologyKey"] for term in apart] == ["rack", "kubernetes.io/hostname"]
+
+
+def test_the_official_image_never_formats_by_itself(helm: Helm) -> None:
+    values = {"image": {"kind": "official", "java": 11}}
+    masters = helm.objects(values=values)["StatefulSet", "cache-alluxio-fuse-master"]
+    (master,) = [one for one in containers(pod_template(masters)) if one["name"] == "master"]
+    assert master["args"] == ["master-only", "--no-format"]
+
+
+def test_workers_come_before_the_startup_taint_goes(helm: Helm) -> None:
+    values = {"fuse": {"startupTaint": {"enabled": True}}}
+    workers = helm.objects(values=values)["DaemonSet", "cache-alluxio-fuse-worker"]
+    tolerated = {one.get("key") for one in workers["spec"]["template"]["spec"]["tolerations"]}
+    assert "alluxio-fuse/mount-not-ready" in tolerated

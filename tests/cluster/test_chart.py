@@ -224,7 +224,7 @@ def test_without_a_master_fuse_stays_and_the_journal_is_kept(
     cluster.wait(
         "the master is gone", lambda: not cluster.get("pods", "-n=data", f"-l=app.kubernetes.io/component={MASTER}")
     )
-    alive = f"bash /scripts/fuse-live.sh {parent('data')}/data 49999"
+    alive = f"bash /opt/alluxio/conf/fuse-live.sh {parent('data')}/data 49999"
     for _ in range(5):
         for name in before:
             cluster.execute("data", name, alive, container="fuse")

@@ -6,6 +6,8 @@ cp /config/alluxio-site.properties /conf/alluxio-site.properties
 
 # At INFO, the master logs the options of a mount, keys included.
 echo 'log4j.logger.alluxio.master.file.meta.MountTable=WARN' >>/conf/log4j.properties
+# Probes run from here: a pod that is left to its readers keeps the scripts that it began with.
+cp /scripts/fuse-live.sh /scripts/fuse-ready.sh /conf/
 
 if grep -q ' /journal ' /proc/self/mountinfo; then
   # The root of Alluxio's namespace: an empty folder, below which datasets are mounted.

@@ -1,7 +1,7 @@
 # Ready: the mount answers within the time. A stat that hangs is left behind, and no second one is started beside it.
 # usage: fuse-ready.sh MOUNT_POINT SECONDS
 point=$1 seconds=$2 pending=/tmp/fuse-ready.pid
-if [ -e "$pending" ] && [ -d "/proc/$(cat "$pending")" ]; then
+if [ -e "$pending" ] && [ "$(cat "/proc/$(cat "$pending")/comm" 2>/dev/null)" = stat ]; then
   echo "an earlier stat of $point still waits"
   exit 1
 fi

@@ -29,7 +29,14 @@ options_of() {
   while read -r line; do
     case $line in
       option=*) echo "${line#option=}" ;;
-      secret=*) pair=${line#secret=}; echo "${pair%%=*}=$(cat "/credentials/$name/${pair#*=}")" ;;
+      secret=*)
+        pair=${line#secret=}
+        if [ ! -e "/credentials/$name/${pair#*=}" ]; then
+          echo "$name: its Secret is missing, or has no key ${pair#*=}" >&2
+          return 1
+        fi
+        echo "${pair%%=*}=$(cat "/credentials/$name/${pair#*=}")"
+        ;;
     esac
   done <"$1"
 }

@@ -12,6 +12,11 @@
 {{ div (include "alluxio.bytes" .quantity | int64) 1048576 }}{{ .suffix }}
 {{- end }}
 
+{{- /* A claim's size for so much payload: 12 % more, as ext4 keeps 5 % for root, and a little for itself. */ -}}
+{{- define "alluxio.withFilesystem" -}}
+{{ div (add (mul (include "alluxio.bytes" . | int64) 112) 104857599) 104857600 }}Mi
+{{- end }}
+
 {{- /* A volume's size for so much payload: 5 % more, for folders and half-filled pages. */ -}}
 {{- define "alluxio.withSlack" -}}
 {{ div (add (mul (include "alluxio.bytes" . | int64) 105) 104857599) 104857600 }}Mi

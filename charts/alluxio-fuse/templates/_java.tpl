@@ -31,11 +31,11 @@
 {{ .path }}.jvm.collector Z needs Java 15, and image.java is {{ $java }}: write G1
 {{- end -}}
 {{- range .jvm.extra -}}
-{{- if regexMatch "^-Xm[sx]|MaxDirectMemorySize|^-XX:[+]Use[A-Za-z0-9]+GC$" . }}
+{{- if regexMatch "^-Xm[sx]|MaxDirectMemorySize|(Max|Initial)HeapSize|(Max|Initial|Min)RAMPercentage|^-XX:[+]Use[A-Za-z0-9]+GC$" . }}
 {{ $.path }}.jvm.extra holds {{ . }}: write it as {{ $.path }}.jvm.heap, direct or collector, which are checked against the limit
 {{- else if and (ge $java 9) (regexMatch "PrintGC(Date|Time)Stamps|PrintGCDetails|UseCGroupMemoryLimitForHeap|UseGCLogFileRotation|^-Xloggc" .) }}
 {{ $.path }}.jvm.extra holds {{ . }}, with which Java {{ $java }} does not start: remove it (garbage collection is logged already)
-{{- else if regexMatch "^-D(s3a|fs[.]oss|alluxio)[.]" . }}
+{{- else if regexMatch "^-D(s3a|aws|fs[.]oss|alluxio)[.]" . }}
 {{ $.path }}.jvm.extra holds the property {{ regexFind "[^-D][^=]*" . }}: write it under properties, or as a Secret if it is one
 {{- end -}}
 {{- end -}}

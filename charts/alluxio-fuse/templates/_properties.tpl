@@ -11,7 +11,9 @@
 {{- if eq $values.profile "tuned" -}}
 {{- $sets := .root.Files.Get "files/tuned.yaml" | fromYaml -}}
 {{- $tuned = mergeOverwrite $tuned $sets.all (default dict (get $sets .component)) -}}
-{{- if .dataset -}}{{- $tuned = mergeOverwrite $tuned (include "alluxio.freshProperties" . | fromYaml) -}}{{- end -}}
+{{- end -}}
+{{- if and .dataset (or (eq $values.profile "tuned") (include "alluxio.datasetWithin" . | int64)) -}}
+{{- $tuned = mergeOverwrite $tuned (include "alluxio.freshProperties" . | fromYaml) -}}
 {{- end -}}
 {{- $derived := include (printf "alluxio.derived.%s" .component) . | fromYaml -}}
 {{- $shared := include "alluxio.derived.shared" . | fromYaml -}}
@@ -90,6 +92,9 @@ alluxio.fuse.jnifuse.libfuse.version: {{ $fuse.libfuse | quote }}
 alluxio.fuse.web.enabled: "true"
 alluxio.security.login.username: alluxio
 alluxio.user.client.cache.enabled: {{ $fuse.clientCache.enabled | quote }}
+{{- if .dataset.writable }}
+alluxio.user.file.writetype.default: CACHE_THROUGH
+{{- end }}
 alluxio.user.short.circuit.enabled: {{ .root.Values.shortCircuit.enabled | quote }}
 {{- if $fuse.clientCache.enabled }}
 alluxio.user.client.cache.dirs: /client-cache/{{ .dataset.name }}

@@ -23,6 +23,21 @@ tests.dataset {{ $values.tests.dataset }} is not a dataset: write one of {{ incl
 {{- if and $values.fuse.startupTaint.enabled (not $values.fuse.enabled) }}
 fuse.startupTaint waits for mounts, but fuse.enabled is false: write fuse.startupTaint.enabled false
 {{- end }}
+{{- if $values.fuse.startupTaint.enabled }}
+{{- range $index, $dataset := $values.datasets }}
+{{- range $key := list "nodeSelector" "affinity" "tolerations" }}
+{{- if hasKey (default dict $dataset.fuse) $key }}
+datasets[{{ $index }}].fuse.{{ $key }} places a dataset on some nodes, but fuse.startupTaint waits for all datasets on each: remove one of them
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and $values.networkPolicy.enabled $values.monitoring.podMonitor.enabled (not $values.networkPolicy.metrics) }}
+monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: name Prometheus there
+{{- end }}
+{{- if and $values.networkPolicy.enabled $values.proxy.enabled (not $values.networkPolicy.clients) }}
+proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name them there
+{{- end }}
 {{- end }}
 
 {{- define "alluxio.datasetNames" -}}

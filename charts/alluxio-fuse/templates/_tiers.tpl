@@ -72,7 +72,7 @@ alluxio.worker.tieredstore.levels: {{ len $levels | quote }}
   ephemeral:
     volumeClaimTemplate:
       spec:
-        {{- include "alluxio.claimSpec" (dict "size" $tier.quota "storageClass" $tier.claim.storageClass) | nindent 8 }}
+        {{- include "alluxio.claimSpec" (dict "size" (include "alluxio.withFilesystem" $tier.quota) "storageClass" $tier.claim.storageClass) | nindent 8 }}
 {{- end }}
 {{- end }}
 {{- end }}

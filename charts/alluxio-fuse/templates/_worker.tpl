@@ -1,6 +1,11 @@
 {{- /* The pod template of workers, the same for both kinds. */ -}}
 {{- define "alluxio.workerPod" -}}
-{{- $values := .Values.worker }}
+{{- $values := deepCopy .Values.worker }}
+{{- with .Values.fuse.startupTaint }}
+{{- if .enabled }}
+{{- $_ := set $values "tolerations" (append $values.tolerations (dict "key" .key "operator" "Exists" "effect" "NoSchedule")) }}
+{{- end }}
+{{- end }}
 {{- $components := list "worker" "job-worker" }}
 {{- $scope := dict "root" . "component" "worker" "components" $components "values" $values }}
 {{- $flags := "-Dalluxio.worker.hostname=$(POD_IP) -Dalluxio.locality.node=$(NODE_NAME)" }}
