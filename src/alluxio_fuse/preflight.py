@@ -87,10 +87,10 @@ def findings(
     cluster: as `alluxio.fuse.cluster_facts` returns it, on platform `kubernetes`.
     saved: the plan that is kept to where `hosts` are a part of the fleet, of which none can be made.
     """
-    planned = saved
+    planned = saved or None
     found: list[Finding] = []
     try:
-        planned = saved or plan(hosts).dump()
+        planned = planned or plan(hosts).dump()
     except Refused as refused:
         found += refused.findings
     if cluster:

@@ -16,7 +16,12 @@ POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
 def found(**facts: Any) -> list[dict[str, Any]]:
     hosts = local()
     hosts["localhost"]["facts"] |= facts
-    return preflight.findings(hosts)
+    return preflight.findings(hosts, {}, {})
+
+
+def test_a_refused_plan_is_no_plan() -> None:
+    hosts = local(alluxio_datasets=[{"name": "data", "source": "hdfs://namenode/data"}])
+    assert "hdfs" in str(preflight.findings(hosts, {}, {}))
 
 
 def test_nothing_stands_in_the_way() -> None:
