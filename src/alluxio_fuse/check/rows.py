@@ -42,7 +42,8 @@ class Row(BaseModel):
     @property
     def heading(self) -> str:
         """What the row is called: its kind, or the number of readers where that is what differs."""
-        return f"{self.readers} readers" if self.kind == "readers" else self.kind
+        counted = "1 reader" if self.readers == 1 else f"{self.readers} readers"
+        return counted if self.kind == "readers" else self.kind
 
 
 def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:

@@ -12,7 +12,7 @@ from alluxio_fuse.check.evidence import LEVELS
 from alluxio_fuse.check.passes import WAYS
 from alluxio_fuse.check.rows import Row
 
-WIDTH, LABEL, VALUE = 880, 190, 170  # pixels: whole plot, names on the left, numbers on the right
+WIDTH, LABEL, VALUE = 880, 230, 170  # pixels: whole plot, names on the left, numbers on the right
 LINE, TOP, BOTTOM = 30, 8, 28  # pixels: a row, above the rows, the axis below them
 HEIGHT = 260  # of a plot without rows
 LEAST_FILES = 20  # fewer have no distribution worth a line
