@@ -48,7 +48,7 @@ def cluster(kubeconfig: Path) -> Cluster:
 
 @pytest.fixture(scope="session")
 def lab(kubeconfig: Path) -> list[str]:
-    """The command line that changes the lab's nodes; skipped where the cluster is not the lab."""
+    """The command line that changes the lab's nodes, which only the lab has; somebody's own cluster is not changed."""
     if kubeconfig.resolve() != (LAB / "kubeconfig").resolve():
-        pytest.skip("nodes are added to the lab only")
+        pytest.skip("KUBECONFIG is not the lab's, and this test prepares, adds or takes down nodes")
     return LAB_COMMAND

@@ -22,7 +22,6 @@ HERE = Path(__file__).parent
 ENVIRONMENT, MANAGED = HERE / "environment", HERE / "managed"
 PROGRAMS = Path(sys.executable).parent
 NAME = "alluxio-fuse"
-STORE = "lab-store"
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Job:
     def store_sent(self) -> int:
         """Bytes that the store has sent over the network so far, answers about names and TLS included."""
         counter = ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]
-        return int(self.podman("exec", STORE, *counter))
+        return int(self.podman("exec", self.cluster.settings["lab_store"], *counter))
 
     def read_at_once(self) -> dict[str, dict[str, str]]:
         """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time.
