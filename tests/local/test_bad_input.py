@@ -114,3 +114,13 @@ def test_all_findings_at_once() -> None:
     )
     for word in ("alluxio_dataset", "10 parsecs", "hdfs"):
         assert word in said
+
+
+def test_teardown_of_a_part_is_refused(tmp_path: Path) -> None:
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text("all: {hosts: {one: {}, two: {}}}\n")
+    said = {"ansible_connection": "local", "alluxio_name": NAME}
+    run = playbook("playbooks/teardown.yml", "-i", str(inventory), "--limit", "one", **said)
+    assert run.status != 0
+    assert run.changed == 0
+    assert "--limit leaves out two" in run.output
