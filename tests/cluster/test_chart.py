@@ -285,6 +285,7 @@ def test_upgraded_release_refuses_devices_that_are_not_mounted(
         worker={"tiers": [tier], "maxUnavailable": len(nodes)},
         fuse={"clientCache": cache, "startupTaint": {"enabled": True}},
         proxy={"enabled": True, **small},
+        networkPolicy={"clients": [{"namespaceSelector": {}}]},
         shortCircuit={"enabled": True},
     )
     # FUSE pods wait to be deleted, so readers keep their mount.
