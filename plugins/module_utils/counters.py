@@ -48,7 +48,7 @@ def snapshot(addresses: dict[str, list[str]], wanted: dict[str, tuple[str, list[
     unreachable = []
     for process in {process for process, _ in wanted.values()}:
         try:
-            flat[process] = [flatten(_fetch(address)) for address in addresses.get(process, [])]
+            flat[process] = [flatten(fetch(address)) for address in addresses.get(process, [])]
         except (OSError, ValueError) as error:
             flat[process] = None
             unreachable.append(f"{process}: {error}")
@@ -69,9 +69,10 @@ def _minus(after: float | None, before: float | None) -> float | None:
     return None if after is None or before is None else after - before
 
 
-def _fetch(address: str) -> dict[str, Any]:
+def fetch(address: str, timeout: float = TIMEOUT_S) -> dict[str, Any]:
+    """The metrics that the process at `address` ("host:port") shows; an OSError where it shows none."""
     # an environment's proxy must not stand between a node and its own counters
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{address}/metrics/json/", timeout=TIMEOUT_S) as answer:
+    with opener.open(f"http://{address}/metrics/json/", timeout=timeout) as answer:
         metrics: dict[str, Any] = json.load(answer)
     return metrics

@@ -12,6 +12,7 @@ from kubernetes import client as api
 from kubernetes import config
 
 from alluxio_fuse.kubernetes import pods as told
+from alluxio_fuse.status.services import Service, of_pods
 
 Object = dict[str, Any]
 Said = Callable[[str], None]
@@ -125,6 +126,11 @@ class Cluster:
                 return state
             self._give_up(pods, time.monotonic() > deadline)
             time.sleep(POLL_S)
+
+    def services(self, instance: str) -> list[Service]:
+        """What runs of a release, against what its controllers want."""
+        selector = f"app.kubernetes.io/instance={instance}"
+        return of_pods(self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"), self.pods(selector))
 
     def _controllers(self, selector: str) -> list[Object]:
         listings = (

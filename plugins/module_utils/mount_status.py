@@ -1,0 +1,71 @@
+"""What a node tells of its FUSE mounts without touching any of them: a stat of a hung mount never comes back."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mounts, users
+
+ANSWER_S = 2.0  # that a process has for an answer about itself
+PROGRESS_S = 1.0  # within which a process that serves has served something, if anything waits for it
+
+Seen = dict[str, Any]
+
+
+def look(point: str, address: str | None, connections: Path) -> Seen:
+    """{state, type, options, waiting, readers, cached, why} of a mount point.
+
+    state: serves | not mounted | foreign (a mount, but not of FUSE) | dead (its process is gone) | hung (its process is
+    there and answers nothing). address: host:port of the process's counters, None where it shows none.
+    cached: bytes in the client cache, None where nobody tells. waiting: requests that wait in the kernel.
+    """
+    mount = mounts.mount_at(mounts.read_mounts(), point)
+    process = ask(address)
+    if mount is None or not mount["type"].startswith("fuse"):
+        state = "foreign" if mount else "not mounted"
+        why = f"a {mount['type']} is mounted there" if mount else process["why"]
+        return {"state": state, "type": mount["type"] if mount else None, "why": why, "readers": [], "cached": None}
+    found = {
+        "type": mount["type"],
+        "options": mount["options"],
+        "waiting": fuse_connection.waiting(mount["device"], connections),
+        "readers": users.readers_of(mount["device"]),
+        "cached": process["cached"],
+    }
+    return {**found, **_judge(mount["device"], address, process, connections)}
+
+
+def _judge(device: str, address: str | None, process: Seen, connections: Path) -> Seen:
+    if process["gone"]:
+        return {"state": "dead", "why": f"the FUSE process is gone: {process['why']}"}
+    if process["why"]:
+        return {"state": "hung", "why": f"the FUSE process is there and does not answer: {process['why']}"}
+    waits = fuse_connection.waiting(device, connections)
+    if not waits:
+        return {"state": "serves", "why": ""}
+    time.sleep(PROGRESS_S)
+    served = ask(address)["calls"]
+    if fuse_connection.waiting(device, connections) and served is not None and served == process["calls"]:
+        return {"state": "hung", "why": f"{waits} requests wait, and none was answered within {PROGRESS_S:g} s"}
+    return {"state": "serves", "why": ""}
+
+
+def ask(address: str | None) -> Seen:
+    """{calls, cached, gone, why}: calls that a FUSE process has served, and bytes in its client cache.
+
+    gone: nobody listens there. why: what kept it from answering, "" where it did, or shows no counters at all.
+    """
+    nothing = {"calls": None, "cached": None, "gone": False, "why": ""}
+    if not address:
+        return nothing
+    try:
+        shown = counters.fetch(address, ANSWER_S)
+    except (OSError, json.JSONDecodeError) as error:
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        return {**nothing, "gone": isinstance(cause, ConnectionRefusedError), "why": f"{address}: {cause}"}
+    calls = shown.get("timers", {}).get("Fuse.TotalCalls", {}).get("count")
+    return {**nothing, "calls": calls, "cached": counters.total(counters.flatten(shown), "Client.CacheSpaceUsed")}

@@ -1,0 +1,60 @@
+#!/usr/bin/python
+"""Says of each FUSE mount whether it serves."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status
+
+DOCUMENTATION = r"""
+module: mount_status
+short_description: Says whether FUSE mounts serve, who reads, and what the client cache holds
+description:
+  - Reads the kernel's tables and asks the FUSE process over HTTP. No file or folder of a mount is touched, so that a
+    hung mount does not hang the module; a mount whose requests wait is looked at again after a second.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  mounts:
+    description: Each with C(name), C(mount_point) and C(address) (C(host:port) of the process's counters, or empty).
+    type: list
+    elements: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: See what serves
+  alluxio.fuse.mount_status:
+    mounts:
+      - {name: imagenet, mount_point: /mnt/alluxio-fuse/imagenet/data, address: "127.0.0.1:49999"}
+"""
+
+RETURN = r"""
+mounts:
+  description:
+    - By name, C(state) (C(serves), C(not mounted), C(foreign), C(dead) or C(hung)), C(why) it does not serve,
+      C(type), C(options), C(readers) (processes with files open), C(waiting) (requests in the kernel) and C(cached)
+      (bytes in the client cache).
+  type: dict
+  returned: always
+"""
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(
+        argument_spec={"mounts": {"type": "list", "elements": "dict", "required": True}}, supports_check_mode=True
+    )
+    with fuse_connection.control() as connections:
+        seen = {
+            one["name"]: mount_status.look(one["mount_point"], one["address"], connections)
+            for one in module.params["mounts"]
+        }
+    module.exit_json(changed=False, mounts=seen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+#!/usr/bin/python
+"""Documents the action plugin of the same name, which does the work on the controller."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: release_services
+short_description: Says which pods of a release run, and whether they are what their controllers want
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  kubeconfig:
+    description: File on the controller.
+    type: path
+  context:
+    description: Context in it.
+    type: str
+  namespace:
+    description: Namespace of the release.
+    type: str
+    required: true
+  release:
+    description: Name of the release.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: See what runs
+  alluxio.fuse.release_services:
+    namespace: data
+    release: cache
+"""
+
+RETURN = r"""
+services:
+  description: Pods with C(name) (of the component), C(node), C(state) (C(as planned), C(behind) or C(down)) and C(why).
+  type: list
+  elements: dict
+  returned: always
+"""

@@ -1,0 +1,1 @@
+"""What serves, what does not, and the first thing to look at."""

@@ -1,0 +1,146 @@
+"""The first failing layer of each mount, counted from the source on: what fails first explains what fails after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from alluxio_fuse.status.services import BEHIND, DOWN, Service
+
+
+class Mounted(BaseModel):
+    """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer."""
+
+    node: str
+    name: str
+    state: str
+    readers: list[str] = []
+    waiting: int | None = None
+    cached: float | None = None
+    cache_bytes: int = 0
+    layer: str = ""
+    why: str = ""
+
+
+class Status(BaseModel):
+    """A deployment as it is. failing: one line for each layer that fails, the first of them first."""
+
+    name: str
+    planned_version: str
+    versions: list[str]
+    masters: str
+    workers: str
+    under_store: str
+    services: list[Service]
+    mounts: list[Mounted]
+    failing: list[str]
+
+
+def judge(
+    plan: Mapping[str, Any],
+    hosts: Mapping[str, Mapping[str, Any] | None],
+    services: Sequence[Service],
+    cluster: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> Status:
+    """The state of a deployment.
+
+    hosts: what module `mount_status` found on each GPU node, {name: Seen}; None where the node was not reached.
+    services: those of `alluxio_fuse.status.services`. cluster: what module `cluster_status` returned.
+    """
+    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
+    layers = _layers(cluster, fleet["datasets"])
+    services = sorted(services, key=lambda one: (one["node"], one["name"]))
+    mounts = [
+        _mounted(plan, host, dataset, seen, layers)
+        for host, seen in sorted(hosts.items())
+        for dataset in (one.partition("/")[2] for one in plan["nodes"][host] if one.startswith("fuse/"))
+    ]
+    failing = [f"{layer}: {why}" for layer, why in layers.items() if why]
+    failing += [_line(one) for one in services if one["state"] == DOWN]
+    failing += [f"{one.layer} on {one.node}, {one.name}: {one.why}" for one in mounts if one.state != "serves"]
+    answers = [one for group in cluster.values() for one in group.values() if not one["why"]]
+    return Status(
+        name=plan["name"],
+        planned_version=str(fleet["alluxio_version"]),
+        versions=sorted({one["version"] for one in answers}),
+        masters=_counted(cluster["masters"]),
+        workers=_filled(cluster),
+        under_store=_refused(cluster["workers"]),
+        services=list(services),
+        mounts=mounts,
+        failing=list(dict.fromkeys(failing)),
+    )
+
+
+def behind(services: Sequence[Service]) -> list[str]:
+    """What runs as it was planned before."""
+    return [_line(one) for one in services if one["state"] == BEHIND]
+
+
+def _layers(cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """{layer: why it fails, "" where it does not}, from the source on."""
+    led = [one for one in cluster["masters"].values() if not one["why"]]
+    silent = [one["why"] for one in cluster["masters"].values() if one["why"]]
+    if cluster["masters"] and not led:
+        return {"master": "; ".join(silent)}
+    away = sorted({d["alluxio_path"] for d in datasets} - {path for one in led for path in one["paths"]}) if led else []
+    lost = max((one["lost"] for one in led), default=0)
+    served = [one for one in cluster["workers"].values() if not one["why"]]
+    refused = [one["why"] for one in cluster["workers"].values() if one["why"]]
+    return {
+        "namespace": f"{', '.join(away)} not mounted in Alluxio: playbooks/services.yml mounts it" if away else "",
+        "worker": "; ".join(refused) if cluster["workers"] and not served else "",
+        "lost worker": f"the master has lost {lost} of its workers" if lost else "",
+    }
+
+
+def _mounted(
+    plan: Mapping[str, Any], host: str, dataset: str, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
+) -> Mounted:
+    cache = plan["nodes"][host][f"fuse/{dataset}"]["client_cache"]["amount"]
+    about = {"node": host, "name": dataset, "cache_bytes": cache["size"] if cache["enabled"] else 0}
+    if seen is None:
+        return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
+    one = seen[dataset]
+    kept = {key: one.get(key) for key in ("waiting", "cached")}
+    found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], why=one["why"])
+    if found.state == "serves":
+        return found
+    first = next((layer for layer, why in layers.items() if why), "")
+    own = "mount" if found.state in ("not mounted", "foreign") else "FUSE process"
+    return found.model_copy(update={"layer": own if found.state != "hung" or not first else first})
+
+
+def _line(one: Service) -> str:
+    return f"{one['name']}{' on ' + one['node'] if one['node'] else ''}: {one['why']}"
+
+
+def _counted(group: Mapping[str, Mapping[str, Any]]) -> str:
+    good = sum(not one["why"] for one in group.values())
+    return f"{good} of {len(group)} answer" if group else "none of ours"
+
+
+def _filled(cluster: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    led = next((one for one in cluster["masters"].values() if not one["why"]), None)
+    text = _counted(cluster["workers"])
+    if led is None:
+        return text
+    return f"{text}, {led['workers']} live, {size(led['used'])} of {size(led['capacity'])} used"
+
+
+def _refused(workers: Mapping[str, Mapping[str, Any]]) -> str:
+    total: dict[str, int] = {}
+    for one in workers.values():
+        for store, count in one.get("failures", {}).items():
+            total[store] = total.get(store, 0) + count
+    return ", ".join(f"{count} failed calls to {store}" for store, count in sorted(total.items())) or "no failed calls"
+
+
+def size(count: float) -> str:
+    """Bytes for a table."""
+    for unit, step in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
+        if count >= step:
+            return f"{count / step:.1f} {unit}"
+    return f"{count:.0f} B"

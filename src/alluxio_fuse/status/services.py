@@ -1,0 +1,76 @@
+"""Services as the platform runs them, against what was planned: one shape for containers and pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready
+
+#: name: what the platform calls it; node: where it runs, "" where nowhere; state: "as planned", "behind" (it runs, but
+#: as it was planned before) or "down"; why: the reason of the latter two.
+Service = dict[str, str]
+AS_PLANNED, BEHIND, DOWN = "as planned", "behind", "down"
+
+
+def of_containers(planned: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], node: str) -> list[Service]:
+    """Containers of a node; planned: those of `alluxio_fuse.containers`, found: what `podman inspect` says."""
+    there = {str(one["Name"]).removeprefix("/"): one for one in found}
+    return [_container(one, there.get(one["name"]), node) for one in planned]
+
+
+def of_pods(controllers: Iterable[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]) -> list[Service]:
+    """Pods of a release against the controllers that make them; a pod that is missing has no node."""
+    found = []
+    for controller in controllers:
+        template = controller["spec"]["template"]
+        component = template["metadata"]["labels"][COMPONENT]
+        mine = [pod for pod in pods if pod["metadata"].get("labels", {}).get(COMPONENT) == component]
+        found += [_pod(component, pod, template) for pod in mine]
+        status = controller.get("status", {})
+        wanted = int(status.get("desiredNumberScheduled", controller["spec"].get("replicas", 1)))
+        missing = wanted - len(mine)
+        if missing > 0:
+            found.append(_service(component, "", DOWN, f"{missing} of {wanted} pods are missing"))
+    return found
+
+
+def _container(planned: Mapping[str, Any], found: Mapping[str, Any] | None, node: str) -> Service:
+    name = str(planned["name"])
+    if found is None:
+        return _service(name, node, DOWN, "there is no such container")
+    state = found["State"]
+    if state["Status"] != "running":
+        return _service(name, node, DOWN, f"the container is {state['Status']} (exit code {state.get('ExitCode')})")
+    labels = found["Config"].get("Labels") or {}
+    if labels.get("alluxio-fuse.digest") != planned["digest"]:
+        return _service(name, node, BEHIND, "it runs what was planned before: playbooks/services.yml replaces it")
+    return _service(name, node, AS_PLANNED, "")
+
+
+def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any]) -> Service:
+    node, name = str(pod["spec"].get("nodeName", "")), pod["metadata"]["name"]
+    if not is_ready(pod):
+        return _service(component, node, DOWN, f"pod {name} is not ready ({pod['status'].get('phase')})")
+    if _made_from(pod) != _made_from(template):
+        return _service(
+            component,
+            node,
+            BEHIND,
+            f"pod {name} is older than its template and waits for its readers",
+        )
+    return _service(component, node, AS_PLANNED, "")
+
+
+def _made_from(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells pods of two templates apart: checksums of their configuration, and what their containers run."""
+    notes = pod["metadata"].get("annotations") or {}
+    containers = pod["spec"].get("initContainers", []) + pod["spec"]["containers"]
+    return {
+        "checksums": {key: text for key, text in notes.items() if key.startswith("checksum/")},
+        "containers": [{key: one.get(key) for key in ("name", "image", "command", "args")} for one in containers],
+    }
+
+
+def _service(name: str, node: str, state: str, why: str) -> Service:
+    return {"name": name, "node": node, "state": state, "why": why}

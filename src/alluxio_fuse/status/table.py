@@ -1,0 +1,45 @@
+"""A deployment's state for the terminal."""
+
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from alluxio_fuse.status.judge import Mounted, Status, behind, size
+from alluxio_fuse.status.services import AS_PLANNED
+
+WIDTH = 132
+
+
+def render(status: Status) -> str:
+    """Layers from the source on, every mount, and what to look at first."""
+    text = StringIO()
+    out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
+    planned = sum(one["state"] == AS_PLANNED for one in status.services)
+    running = ", ".join(status.versions) or "nothing answers"
+    out.print(f"{status.name}: Alluxio {running} (planned {status.planned_version})", markup=False)
+    out.print(f"  under store  {status.under_store} since the workers' start", markup=False)
+    out.print(f"  masters      {status.masters}", markup=False)
+    out.print(f"  workers      {status.workers}", markup=False)
+    out.print(f"  services     {planned} of {len(status.services)} as planned", markup=False)
+    out.print(_mounts(status.mounts))
+    for line in behind(status.services):
+        out.print(f"behind   {line}", markup=False)
+    for index, line in enumerate(status.failing):
+        out.print(f"{'FAILING ' if not index else '        '} {line}", markup=False)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _mounts(mounts: list[Mounted]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, expand=False)
+    for heading in ("node", "dataset", "mount"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("readers", "waiting", "client cache"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in mounts:
+        known = one.cached is not None and one.cache_bytes
+        cache = f"{size(one.cached or 0)} of {size(one.cache_bytes)}" if known else "-"
+        waiting = "-" if one.waiting is None else str(one.waiting)
+        table.add_row(one.node, one.name, one.state, str(len(one.readers)), waiting, cache)
+    return table

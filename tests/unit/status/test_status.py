@@ -1,0 +1,142 @@
+"""The first failing layer, from the source on; services against what was planned."""
+
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import cluster_status
+
+from alluxio_fuse.kubernetes.pods import COMPONENT
+from alluxio_fuse.status import judge, services, table
+
+PLAN = {
+    "name": "fuse",
+    "fleet": {
+        "alluxio_version": {"amount": "2.9.6"},
+        "datasets": {"amount": [{"name": "imagenet", "alluxio_path": "/imagenet"}]},
+    },
+    "nodes": {
+        "n1": {"fuse/imagenet": {"client_cache": {"amount": {"enabled": True, "size": 2**30}}}},
+        "n2": {"fuse/imagenet": {"client_cache": {"amount": {"enabled": False, "size": 0}}}},
+    },
+}
+SERVES = {"state": "serves", "why": "", "readers": ["python (7)"], "waiting": 0, "cached": 2.0**29}
+MASTER = {
+    "why": "",
+    "version": "2.9.6",
+    "workers": 1,
+    "lost": 0,
+    "capacity": 2**30,
+    "used": 2**20,
+    "paths": ["/imagenet"],
+}
+WORKER = {"why": "", "version": "2.9.6", "failures": {}}
+SILENT = {"why": "n1:19999: Connection refused"}
+
+
+def judged(
+    n1: dict[str, Any] | None = SERVES, master: Any = MASTER, worker: Any = WORKER, found: Any = ()
+) -> judge.Status:
+    hosts = {"n1": n1 and {"imagenet": n1}, "n2": {"imagenet": SERVES}}
+    return judge.judge(PLAN, hosts, found, {"masters": {"n1:19999": master}, "workers": {"n1:30000": worker}})
+
+
+def test_what_serves_fails_nowhere() -> None:
+    status = judged()
+    assert status.failing == []
+    shown = table.render(status)
+    assert "1 of 1 answer, 1 live, 1.0 MiB of 1.0 GiB used" in shown
+    assert "512.0 MiB of 1.0 GiB" in shown
+    assert "FAILING" not in shown
+
+
+def test_a_hung_mount_is_explained_by_the_master_that_is_down() -> None:
+    hung = {**SERVES, "state": "hung", "why": "3 requests wait"}
+    status = judged(hung, master=SILENT)
+    assert status.failing == [
+        "master: n1:19999: Connection refused",
+        "master on n1, imagenet: 3 requests wait",
+    ]
+    assert judged(hung).failing == ["FUSE process on n1, imagenet: 3 requests wait"]
+
+
+@pytest.mark.parametrize(
+    ("n1", "said"),
+    [
+        (None, "node on n1, imagenet: Ansible does not reach it"),
+        ({**SERVES, "state": "dead", "why": "gone"}, "FUSE process on n1, imagenet: gone"),
+        ({"state": "not mounted", "why": "", "readers": []}, "mount on n1, imagenet: "),
+    ],
+)
+def test_what_fails_on_a_node(n1: dict[str, Any] | None, said: str) -> None:
+    assert judged(n1).failing == [said]
+
+
+def test_layers_below_the_mounts() -> None:
+    assert judged(master={**MASTER, "lost": 2}).failing == ["lost worker: the master has lost 2 of its workers"]
+    assert judged(worker=SILENT).failing == ["worker: n1:19999: Connection refused"]
+    [line] = judged(master={**MASTER, "paths": ["/"]}).failing
+    assert line.startswith("namespace: /imagenet not mounted")
+
+
+def test_under_stores_that_refuse_are_counted() -> None:
+    flat = {
+        "Worker.OpenFailures.User:a.UFS:s3:%2F%2Fbucket.v2%2Fimagenet.UFS_TYPE:s3": 3.0,
+        "Worker.ListStatusFailures.UFS:s3:%2F%2Fbucket.v2%2Fimagenet.UFS_TYPE:s3": 1.0,
+        "Worker.Open.UFS:s3:%2F%2Fbucket.v2%2Fimagenet.UFS_TYPE:s3": 9.0,
+        "Worker.OpenFailures.UFS:%2Fdata.UFS_TYPE:local": 0.0,
+    }
+    failures = cluster_status.failures(flat)
+    assert failures == {"s3://bucket.v2/imagenet": 4}
+    status = judged(worker={**WORKER, "failures": failures})
+    assert status.under_store == "4 failed calls to s3://bucket.v2/imagenet"
+
+
+def container(name: str, digest: str, status: str = "running") -> dict[str, Any]:
+    state = {"Status": status, "ExitCode": 137}
+    return {"Name": f"/{name}", "State": state, "Config": {"Labels": {"alluxio-fuse.digest": digest}}}
+
+
+def test_containers_against_the_plan() -> None:
+    planned = [{"name": name, "digest": "new"} for name in ("master", "worker", "fuse", "job")]
+    found = [container("master", "new"), container("worker", "old"), container("fuse", "new", "exited")]
+    states = {one["name"]: one["state"] for one in services.of_containers(planned, found, "n1")}
+    assert states == {
+        "master": services.AS_PLANNED,
+        "worker": services.BEHIND,
+        "fuse": services.DOWN,
+        "job": services.DOWN,
+    }
+
+
+def pod(image: str, checksum: str, ready: bool = True, node: str = "n1") -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": f"fuse-{node}",
+            "labels": {COMPONENT: "fuse-a"},
+            "annotations": {"checksum/config": checksum, "of": "somebody else's"},
+        },
+        "spec": {"nodeName": node, "containers": [{"name": "fuse", "image": image}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]},
+    }
+
+
+def test_pods_against_their_template() -> None:
+    template = pod("image:1", "new")
+    daemons = {"spec": {"template": template}, "status": {"desiredNumberScheduled": 5}}
+    pods = [
+        pod("image:1", "new"),
+        pod("image:0", "new", node="n2"),
+        pod("image:1", "old", node="n3"),
+        pod("image:1", "new", ready=False, node="n4"),
+    ]
+    found = services.of_pods([daemons], pods)
+    assert [(one["node"], one["state"]) for one in found] == [
+        ("n1", services.AS_PLANNED),
+        ("n2", services.BEHIND),
+        ("n3", services.BEHIND),
+        ("n4", services.DOWN),
+        ("", services.DOWN),
+    ]
+    assert "1 of 5 pods are missing" in found[-1]["why"]
+    lines = judge.behind(found)
+    assert lines[0].startswith("fuse-a on n2: pod fuse-n2 is older than its template")
