@@ -109,25 +109,44 @@ def arguments(folder: Path, address: str) -> list[str]:
     return ["server", *(f"-{name}={value}" for name, value in settings.items())]
 
 
+class RestartableStore:
+    """A store on loopback that can be taken away, and comes back with what it held."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.about = prepare(folder, "127.0.0.1")
+
+    def start(self) -> None:
+        """Run it, until it serves."""
+        log = self._folder / "weed.log"
+        with log.open("w") as output:
+            command = [str(WEED), *arguments(self._folder, "127.0.0.1")]
+            process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._folder)
+        self._process, self.about = process, replace(self.about, pid=process.pid)
+        wait(self.about, lambda: None if process.poll() is None else log.read_text()[:3000])
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.kill()  # its graceful end waits for peers that there are none of
+        self._process.wait()
+
+
+@contextmanager
+def restartable_store(folder: Path) -> Iterator[RestartableStore]:
+    """A store that ends with the context."""
+    store = RestartableStore(folder)
+    try:
+        store.start()
+        yield store
+    finally:
+        store.stop()
+
+
 @contextmanager
 def object_store(folder: Path) -> Iterator[ObjectStore]:
-    """A store on loopback that ends with the context."""
-    store = prepare(folder, "127.0.0.1")
-    log = folder / "weed.log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            [str(WEED), *arguments(folder, "127.0.0.1")], stdout=output, stderr=output, cwd=folder
-        )
-
-    def ended() -> str | None:
-        return None if process.poll() is None else log.read_text()[:3000]
-
-    try:
-        wait(store, ended)
-        yield replace(store, pid=process.pid)
-    finally:
-        process.kill()  # its graceful end waits for peers that there are none of
-        process.wait()
+    """A store that ends with the context, and stays until then."""
+    with restartable_store(folder) as store:
+        yield store.about
 
 
 def wait(store: ObjectStore, ended: Callable[[], str | None]) -> None:

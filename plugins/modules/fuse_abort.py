@@ -1,0 +1,66 @@
+#!/usr/bin/python
+"""Ends the connection of one FUSE mount."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mounts, users
+
+DOCUMENTATION = r"""
+module: fuse_abort
+short_description: Ends the kernel's connection of one FUSE mount, so that what hangs on it goes on
+description:
+  - Processes that wait for the mount get C(ENOTCONN), as do those that read from it until it is mounted again.
+  - Touches no file of the mount. Refuses a mount that is not Alluxio's.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Says who would be let go.
+options:
+  mount_point:
+    description: Where it is mounted.
+    type: path
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Let go of what hangs
+  alluxio.fuse.fuse_abort:
+    mount_point: /mnt/alluxio-fuse/imagenet/data
+"""
+
+RETURN = r"""
+readers:
+  description: Processes that had files of the mount open.
+  type: list
+  elements: str
+  returned: always
+waiting:
+  description: Requests that waited in the kernel.
+  type: int
+  returned: always
+"""
+
+SOURCE = "alluxio-fuse"  # what AlluxioFuse calls its filesystem
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(argument_spec={"mount_point": {"type": "path", "required": True}}, supports_check_mode=True)
+    point = module.params["mount_point"]
+    mount = mounts.mount_at(mounts.read_mounts(), point)
+    if mount is None:
+        module.fail_json(msg=f"nothing is mounted at {point}: playbooks/status.yml tells what serves")
+    if not mount["type"].startswith("fuse") or mount["source"] != SOURCE:
+        module.fail_json(msg=f"{point}: a {mount['type']} of {mount['source']} is mounted there, and it is left alone")
+    with fuse_connection.control() as connections:
+        waiting = fuse_connection.waiting(mount["device"], connections)
+        readers = users.readers_of(mount["device"])
+        if waiting is not None and not module.check_mode:
+            fuse_connection.abort(mount["device"], connections)
+    module.exit_json(changed=waiting is not None, readers=readers, waiting=waiting or 0)
+
+
+if __name__ == "__main__":
+    main()

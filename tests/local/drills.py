@@ -1,0 +1,143 @@
+"""A fault while others read: what they saw, for how long, and what was started again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+SLOW_S = 1.5  # a read that takes longer has waited for something to come back
+QUIET_S = 6.0  # without an error or a slow read, after which readers are as before
+
+
+@dataclass(frozen=True)
+class Read:
+    """One file, read or not."""
+
+    begun: float
+    ended: float
+    outcome: str
+
+    @property
+    def good(self) -> bool:
+        """Right bytes, in time."""
+        return self.outcome == "ok" and self.ended - self.begun < SLOW_S
+
+
+@dataclass(frozen=True)
+class Drill:
+    """What a fault came to. seconds: from the fault until the last read that failed or waited had ended."""
+
+    fault: str
+    saw: str
+    longest_wait: float
+    seconds: float
+    restarted: list[str]
+    reads: int
+    wrong: int
+
+
+@dataclass
+class Readers:
+    """Processes that read a mount all the time."""
+
+    folder: Path
+    processes: list[subprocess.Popen[bytes]]
+    done: list[Drill] = field(default_factory=list)
+
+    def reads(self, since: float) -> list[Read]:
+        """Reads that ended after a time."""
+        found = []
+        for record in self.folder.glob("record-*"):
+            for line in record.read_text().splitlines():
+                fields = line.split(" ", 3)
+                if len(fields) == 4 and float(fields[1]) >= since:
+                    found.append(Read(float(fields[0]), float(fields[1]), fields[2]))
+        return sorted(found, key=lambda one: one.ended)
+
+    def settle(self, since: float, limit: float) -> None:
+        """Wait until every process has read well for a while, or fail with what they saw."""
+        deadline = time.time() + limit
+        while time.time() < deadline:
+            time.sleep(0.5)
+            now = time.time()
+            lately = [self._lately(record, now - QUIET_S) for record in self.folder.glob("record-*")]
+            if now - since > QUIET_S and all(reads and all(one.good for one in reads) for reads in lately):
+                return
+        raise AssertionError(f"not as before after {limit:.0f} s: {Counter(one.outcome for one in self.reads(since))}")
+
+    def _lately(self, record: Path, since: float) -> list[Read]:
+        fields = [line.split(" ", 3) for line in record.read_text().splitlines()[-400:]]
+        return [Read(float(f[0]), float(f[1]), f[2]) for f in fields if len(f) == 4 and float(f[1]) >= since]
+
+    def drill(
+        self, fault: str, happen: Callable[[], None], services: Callable[[], dict[str, str]], limit: float
+    ) -> Drill:
+        """Let it happen, wait until all is as before, and say what it came to."""
+        was, begun = services(), time.time()
+        happen()
+        self.settle(begun, limit)
+        reads, now = self.reads(begun), services()
+        bad = [one for one in reads if not one.good]
+        outcomes = Counter(one.outcome for one in bad if one.outcome != "ok")
+        errors = ", ".join(f"{count} x {name}" for name, count in sorted(outcomes.items()))
+        waited = max((one.ended - one.begun for one in bad if one.outcome == "ok"), default=0.0)
+        saw = errors or ("waited" if waited else "nothing")
+        drill = Drill(
+            fault=fault,
+            saw=saw,
+            longest_wait=max((one.ended - one.begun for one in bad), default=0.0),
+            seconds=max((one.ended for one in bad), default=begun) - begun,
+            restarted=sorted(name for name in was if now.get(name) != was[name]),
+            reads=len(reads),
+            wrong=outcomes["wrong"],
+        )
+        self.done.append(drill)
+        return drill
+
+    def table(self) -> str:
+        """All drills so far, as Markdown."""
+        table = Table(box=box.MARKDOWN)
+        for heading in (
+            "fault",
+            "readers saw",
+            "longest wait, s",
+            "as before after, s",
+            "started again",
+            "reads",
+            "wrong",
+        ):
+            table.add_column(heading, no_wrap=True)
+        for one in self.done:
+            waits = (f"{one.longest_wait:.1f}", f"{one.seconds:.1f}")
+            table.add_row(one.fault, one.saw, *waits, ", ".join(one.restarted) or "-", str(one.reads), str(one.wrong))
+        text = StringIO()
+        Console(file=text, width=240).print(table)
+        return text.getvalue().strip()
+
+
+@contextmanager
+def reading(root: Path, digests: dict[str, str], folder: Path, readers: int = 4) -> Iterator[Readers]:
+    """Processes that read `root` until the context ends."""
+    (folder / "digests.json").write_text(json.dumps(digests))
+    script = Path(__file__).with_name("reading.py")
+    command = [sys.executable, str(script), str(root), str(folder / "digests.json")]
+    processes = [subprocess.Popen([*command, str(folder / f"record-{index}"), str(index)]) for index in range(readers)]
+    try:
+        yield Readers(folder, processes)
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()

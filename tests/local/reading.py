@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""A reader as training has them: every file of a tree in a new order each epoch, its digest compared, until killed.
+
+usage: reading.py ROOT DIGESTS RECORD SEED      DIGESTS: JSON {path: sha256}
+
+Each read is a line of RECORD, `begun ended outcome path` (seconds of the epoch): ok, wrong, or the name of an errno.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+
+def read(path: Path, digest: str) -> str:
+    """What a read came to; its pages are given back, so that the next one asks the mount again."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read()
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    except OSError as error:
+        time.sleep(0.05)
+        return errno.errorcode.get(error.errno or 0, "unknown")
+    return "ok" if hashlib.sha256(content).hexdigest() == digest else "wrong"
+
+
+def main(root: str, digests: str, record: str, seed: str) -> None:
+    """Read until killed."""
+    known = json.loads(Path(digests).read_text())
+    order, names = random.Random(int(seed)), sorted(known)
+    with Path(record).open("w", buffering=1) as lines:
+        while True:
+            order.shuffle(names)
+            for name in names:
+                begun = time.time()
+                outcome = read(Path(root, name), known[name])
+                lines.write(f"{begun:.3f} {time.time():.3f} {outcome} {name}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

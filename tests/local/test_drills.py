@@ -1,0 +1,237 @@
+"""Faults while others read, on this machine: what they saw, how long it took, and that no byte was wrong.
+
+The order matters little: each drill begins when all is as before. The table is printed at the end, and kept in runs/.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bundle import CHECKOUT, Run, playbook, succeed
+from drills import Drill, Readers, reading
+from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
+from test_sources import FILES, fill
+
+NAME = "drills"
+FUSE = f"{NAME}-fuse-bucket"
+MOUNT_POINT = Path(f"/mnt/{NAME}/bucket/data")
+SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-bucket")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableStore]:
+    with restartable_store(tmp_path_factory.mktemp("store")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    fill(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def variables(store: RestartableStore, source: Path) -> Iterator[dict[str, Any]]:
+    """Caches that hold a part of the set, so that every read may need every layer."""
+    client = store.about.client()
+    client.create_bucket(Bucket="training")
+    for name in FILES:
+        client.upload_file(str(source / name), "training", f"set/{name}")
+    about = store.about
+    s3 = {"endpoint": about.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(about.ca_file)}
+    said = {
+        "alluxio_name": NAME,
+        "alluxio_environment": NAME,
+        "alluxio_port_offset": 5000,
+        "alluxio_datasets": [{"name": "bucket", "source": "s3://training/set", "s3": s3}],
+        "alluxio_credentials": {"bucket": {"access_key": about.access_key, "secret_key": about.secret_key}},
+        "alluxio_overrides": {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"},
+    }
+    playbook("playbooks/teardown.yml", **said)
+    yield said
+    playbook("playbooks/teardown.yml", **said)
+
+
+@pytest.fixture(scope="module")
+def deployed(variables: dict[str, Any]) -> None:
+    for stage in ("preflight", "plan", "nodes", "services"):
+        succeed(playbook(f"playbooks/{stage}.yml", **variables))
+
+
+@pytest.fixture(scope="module")
+def readers(deployed: None, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
+    digests = {name: hashlib.sha256((source / name).read_bytes()).hexdigest() for name in FILES}
+    with reading(MOUNT_POINT, digests, tmp_path_factory.mktemp("reading")) as running:
+        begun = time.time()
+        running.settle(begun, 180)
+        yield running
+    table = running.table()
+    (CHECKOUT / "runs" / "drills.md").write_text(f"{table}\n")
+    print(f"\n{table}")
+
+
+@pytest.fixture
+def drill(readers: Readers) -> Callable[..., Drill]:
+    """Runs a drill that must leave no wrong byte."""
+
+    def run(fault: str, happen: Callable[[], None], limit: float = 120) -> Drill:
+        done = readers.drill(fault, happen, started, limit)
+        assert done.wrong == 0
+        assert done.reads > 0
+        return done
+
+    return run
+
+
+def podman(*arguments: str) -> str:
+    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def started() -> dict[str, str]:
+    """When each service was started."""
+    how = "{{.State.StartedAt}}"
+    return {name: podman("inspect", "--format", how, f"{NAME}-{name}").strip() for name in SERVICES}
+
+
+def kill(name: str) -> None:
+    os.kill(int(podman("inspect", "--format", "{{.State.Pid}}", f"{NAME}-{name}")), signal.SIGKILL)
+
+
+def java(name: str) -> int:
+    """The JVM of a service."""
+    lines = podman("top", f"{NAME}-{name}", "hpid", "comm").splitlines()
+    return next(int(line.split()[0]) for line in lines if line.split()[1] == "java")
+
+
+def status(variables: dict[str, Any]) -> Run:
+    return playbook("playbooks/status.yml", **variables)
+
+
+def test_status_of_what_serves(readers: Readers, variables: dict[str, Any]) -> None:
+    begun = time.monotonic()
+    run = succeed(status(variables))
+    assert time.monotonic() - begun < 10
+    assert "5 of 5 as planned" in run.output
+    assert "FAILING" not in run.output
+    assert run.changed == 0
+
+
+def test_fuse_is_killed(drill: Callable[..., Drill]) -> None:
+    done = drill("FUSE killed -9", lambda: kill("fuse-bucket"), 90)
+    assert "ENOTCONN" in done.saw
+    assert done.restarted == ["fuse-bucket"]
+
+
+def test_a_hung_fuse_is_told_and_let_go(drill: Callable[..., Drill], variables: dict[str, Any]) -> None:
+    """Stopped, it answers nothing: status tells without hanging itself, and unstick ends the waiting."""
+
+    def hang() -> None:
+        os.kill(java("fuse-bucket"), signal.SIGSTOP)
+        time.sleep(2)
+        begun = time.monotonic()
+        run = status(variables)
+        assert time.monotonic() - begun < 15
+        assert run.status == 2
+        assert "FUSE process on localhost, bucket: the FUSE process is there and does not answer" in run.output
+        run = succeed(playbook("playbooks/unstick.yml", "-e", "alluxio_unstick=bucket", **variables))
+        assert "requests waited; files were open in" in run.output
+
+    done = drill("FUSE hung, unstuck", hang, 150)
+    assert done.restarted == ["fuse-bucket"]
+
+
+def test_unstick_refuses_what_it_does_not_know(deployed: None, variables: dict[str, Any]) -> None:
+    run = playbook("playbooks/unstick.yml", "-e", "alluxio_unstick=nothing", **variables)
+    assert run.status != 0
+    assert "localhost mounts bucket" in " ".join(run.output.split())
+
+
+def test_the_worker_is_killed(drill: Callable[..., Drill]) -> None:
+    done = drill("worker killed -9", lambda: kill("worker"))
+    assert done.restarted == ["worker"]
+
+
+def test_the_master_is_killed(drill: Callable[..., Drill]) -> None:
+    done = drill("master killed -9", lambda: kill("master"))
+    assert done.restarted == ["master"]
+
+
+def test_the_master_is_away_for_a_minute(drill: Callable[..., Drill], variables: dict[str, Any]) -> None:
+    def away() -> None:
+        podman("stop", "--time", "5", f"{NAME}-master")
+        run = status(variables)
+        assert run.status == 2
+        assert "FAILING  master:" in run.output
+        time.sleep(50)
+        podman("start", f"{NAME}-master")
+
+    done = drill("master away for a minute", away, 180)
+    assert done.restarted == ["master"]
+
+
+@pytest.mark.parametrize(("what", "status_code"), [("answers 503", 503), ("refuses the key (403)", 403)])
+def test_the_under_store_answers_errors(
+    drill: Callable[..., Drill], store: RestartableStore, what: str, status_code: int
+) -> None:
+    def refuse() -> None:
+        store.stop()
+        with answering(status_code, store.about):
+            time.sleep(20)
+        store.start()
+
+    done = drill(f"under store {what} for 20 s", refuse, 180)
+    assert done.restarted == []
+
+
+def test_the_under_store_is_away(
+    drill: Callable[..., Drill], store: RestartableStore, variables: dict[str, Any]
+) -> None:
+    def away() -> None:
+        store.stop()
+        time.sleep(20)
+        store.start()
+
+    done = drill("under store away for 20 s", away, 180)
+    assert done.restarted == []
+    assert "failed calls to s3://training/set" in status(variables).output
+
+
+@contextmanager
+def answering(code: int, about: ObjectStore) -> Iterator[None]:
+    """In the store's place, a server that says no to everything."""
+
+    class Refusal(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(code)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", HTTPS_PORT), Refusal)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(about.ca_file.with_name("s3.crt"), about.ca_file.with_name("s3.key"))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
