@@ -60,11 +60,11 @@ def judge(
     failing = [f"{layer}: {why}" for layer, why in layers.items() if why]
     failing += [_line(one) for one in services if one["state"] == DOWN]
     failing += [f"{one.layer} on {one.node}, {one.name}: {one.why}" for one in mounts if one.state != "serves"]
-    answers = [one for group in cluster.values() for one in group.values() if not one["why"]]
+    asked = [*cluster["masters"].values(), *cluster["workers"].values()]
     return Status(
         name=plan["name"],
         planned_version=str(fleet["alluxio_version"]),
-        versions=sorted({one["version"] for one in answers}),
+        versions=sorted({one["version"] for one in asked if not one["why"]}),
         masters=_counted(cluster["masters"]),
         workers=_filled(cluster),
         under_store=_refused(cluster["workers"]),
