@@ -41,9 +41,9 @@ def check_copied(header: Any, dataset: Any, settings: Any) -> int:
     return 0 if passes.folder(data["source"]) else passes.files_to_read(plain(header), "small", data, how)
 
 
-def check_verdict(measured: Any, gate: Any, settings: Any, made: str, about: Any) -> dict[str, Any]:
-    """The judged result, as in check.json."""
-    judged = verdict.check(plain(measured), plain(gate), plain(settings), str(made), plain(about))
+def check_verdict(measured: Any, gate: Any, settings: Any, made: str, about: Any, *, hosts: Any = ()) -> dict[str, Any]:
+    """The judged result, as in check.json; `hosts`: all that were to be measured."""
+    judged = verdict.check(plain(measured), plain(gate), plain(settings), str(made), plain(about), hosts=plain(hosts))
     return judged.model_dump(mode="json")
 
 

@@ -12,15 +12,15 @@ _PAGE = mmap.PAGESIZE
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def resident_share(paths: list[str]) -> float | None:
-    """Share of the files' pages that the page cache holds, over at most SAMPLE of them; None if it cannot be told."""
+def resident_share(paths: list[str], sample: int = SAMPLE) -> float | None:
+    """Share of the files' pages that the page cache holds, over at most `sample` of them; None if it cannot be told."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     resident = pages = 0
-    for path in paths[:: -(-len(paths) // SAMPLE)] if paths else []:
+    for path in paths[:: -(-len(paths) // sample)] if paths else []:
         try:
             vector = _pages(libc, path)
         except OSError:  # missing, or a mount with direct_io that cannot be mapped
@@ -56,9 +56,12 @@ def drop_caches() -> None:
 
 
 def forget(paths: list[str]) -> None:
-    """Drops the page cache of these files alone, which disturbs nobody who reads others."""
+    """Drops the page cache of these files alone, which disturbs nobody else; who then reads them tells of errors."""
     for path in paths:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
         try:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:

@@ -96,6 +96,7 @@ def main() -> None:
             shutil.copyfile(f"{params['root']}/{entry.path}", copy)
     except OSError as error:
         module.fail_json(msg=f"{params['root']}: {error}")
+    os.sync()  # a pass over the disk reads from the device what is written there
     wrong = reader.verify(str(target), files, os.cpu_count() or 1)
     if wrong["wrong"]:
         module.fail_json(msg=f"{params['root']}/{wrong['problems'][0]['path']}: {wrong['problems'][0]['what']}")

@@ -77,6 +77,7 @@ results:
 MOST_REPEATS = 8
 LISTEN_S = 0.2  # before each pass, for what others do on this node, and after it, for counters to settle
 MOST_WAITS = 5
+UNKNOWN_NAMES = 8
 
 
 def main() -> None:
@@ -132,7 +133,8 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         residency.drop_caches()
     elif one.get("before") == "forget":
         residency.forget(paths)
-    resident = residency.resident_share(paths)
+    # looking opens a file, so of names that nobody has asked for yet only a few are looked at
+    resident = residency.resident_share(paths, UNKNOWN_NAMES if one["state"] == "cold" else residency.SAMPLE)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
     if one.get("way") == "fio":

@@ -157,4 +157,8 @@ def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[
             )
             values[f"{service}: libfuse"] = keys["libfuse_version"]["amount"]
             values[f"{service}: mount options"] = ",".join(keys["mount_options"]["amount"])
-    return {"machine": machine, "plan": values, "again": "ansible-playbook playbooks/check.yml"}
+    return {
+        "machine": machine,
+        "plan": values,
+        "again": f"ansible-playbook -i inventories/{plan['environment']} playbooks/check.yml",
+    }

@@ -84,7 +84,7 @@ def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
 
 def test_environments_are_alike_in_shape() -> None:
     """The same variables everywhere but for what an environment has of its own."""
-    own = {"alluxio_check_disruptive", "alluxio_gpus", "alluxio_credentials", "alluxio_cache_tiers"}
+    own = {"alluxio_gpus", "alluxio_credentials", "alluxio_cache_tiers"}
     shapes = []
     for name in CLUSTERS:
         said = {key for host in fleet(name).values() for key in host["variables"]} - own

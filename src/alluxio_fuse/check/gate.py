@@ -1,14 +1,15 @@
 """What the mount has to reach, and whether it did."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, doubt
-from alluxio_fuse.check.passes import Training
+from alluxio_fuse.check.passes import KINDS, Training
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import BUSY, Spread, spread
+from alluxio_fuse.plan.rules.gate import ONE_FILE_PER_SAMPLE
 
 Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
 STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
@@ -69,24 +70,29 @@ def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, reside
     return _compare(what, ratio, least, "x")
 
 
-def against_gate(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> list[Finding]:
-    """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set."""
+def against_gate(
+    rows: Sequence[Row], gate: Gate, residency: Mapping[str, float], header: Mapping[str, Any]
+) -> list[Finding]:
+    """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set.
+
+    MB/s are those of the kind that has most of the manifest's bytes; files/s count where a file is a sample.
+    """
     findings = []
     if gate.unknown:
         return [Finding(outcome="CANNOT TELL", reason="no public figure for these GPUs on this workload: declare one")]
     if gate.planned:
-        findings.append(_edited(rows, gate, residency))
-    if gate.files_per_s:
+        findings.append(_edited(rows, gate, residency, header))
+    if gate.files_per_s and header["bytes"] < ONE_FILE_PER_SAMPLE * header["files"]:
         findings.append(_mixed(rows, "small", "files_per_s", gate.files_per_s, residency))
     if gate.mb_per_s:
-        kind = "large" if any(row.kind == "large" for row in rows) else "small"
+        kind = max(KINDS, key=lambda one: int(header[one]["bytes"]))
         findings.append(_mixed(rows, kind, "mb_per_s", gate.mb_per_s, residency))
     return findings
 
 
-def _edited(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> Finding:
+def _edited(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float], header: Mapping[str, Any]) -> Finding:
     """What the plan's own gate says: a gate that was edited down is reached only where that one is."""
-    own = against_gate(rows, gate.model_copy(update={"planned": None, **(gate.planned or {})}), residency)
+    own = against_gate(rows, gate.model_copy(update={"planned": None, **(gate.planned or {})}), residency, header)
     short = [finding.reason for finding in own if finding.outcome != "PASS"]
     if short:
         return Finding(outcome="CANNOT TELL", reason=f"the gate was EDITED below the plan's own; {'; '.join(short)}")

@@ -1,4 +1,4 @@
-"""The check as JUnit XML: a test case for each finding."""
+"""The check as JUnit XML: a test case for each finding, and one for the verdict on all of them."""
 
 from xml.etree import ElementTree as ET
 
@@ -18,5 +18,12 @@ def render(check: Check) -> str:
         for outcome, attribute in (("FAIL", "failures"), ("CANNOT TELL", "errors")):
             suite.set(attribute, str(sum(finding.outcome == outcome for finding in dataset.findings)))
         suite.set("tests", str(len(dataset.findings)))
+    said = "; ".join(check.reasons)
+    whole = ET.SubElement(suites, "testsuite", name="verdict", timestamp=check.made, tests="1")
+    case = ET.SubElement(whole, "testcase", classname="verdict", name=check.verdict)
+    if check.verdict != "PASS":
+        kind = "failure" if check.verdict == "FAIL" else "error"
+        ET.SubElement(case, kind, message=said, type=check.verdict)
+        whole.set(f"{kind}s", "1")
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)

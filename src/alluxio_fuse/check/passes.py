@@ -32,6 +32,7 @@ COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from nois
 AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
 CACHE_FILL = 0.95  # of a client cache smaller than its dataset: the rest would be evicted while it is filled
 PROBE_BYTES = 64_000_000  # of each kind, where nothing may be disturbed
+PROBE_FILE_BYTES = 256_000_000  # or one file, up to this size
 LEAST_STEPS = 3  # batches of each accelerator; fewer tell nothing of how well it is fed
 COPY_BYTES = 512_000_000  # of small files, where the local disk has to be given a copy to be compared with
 
@@ -68,9 +69,9 @@ def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool, cold: 
     for kind, name, first, last in _first_slices(header, cold):
         warm_up = {"agree": AGREE, "verify": False} if name == "warm-up" else {}
         state = "warm-up" if warm_up else "cold"
-        passes.append(
-            _pass(f"{name}, {kind} files", ("mount", state, mount), (kind, first, last), before(disruptive)) | warm_up
-        )
+        # what was never read is in no page cache, and opening it to forget it would warm its name
+        emptied = before(disruptive) if warm_up or disruptive else None
+        passes.append(_pass(f"{name}, {kind} files", ("mount", state, mount), (kind, first, last), emptied) | warm_up)
     return passes
 
 
@@ -104,7 +105,7 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
         end = files_to_read(header, kind, dataset, settings)
         for path, root, state, more in _targets(dataset, kind) if end else ():
             dropped = before(settings.disruptive)
-            if path != "disk" and kind == "small":
+            if path != "disk" and kind == warm_up_kind(header):
                 warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
                 passes.append(warm_up | more | {"agree": AGREE, "verify": False, "round": 0})
             for number in range(1, settings.passes + 1):
@@ -164,7 +165,23 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
         limits.append(COPY_BYTES)
     cache = dataset["client_cache_bytes"]
     resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
-    return min(resident, _files_of(header, kind, min(limits)))
+    return min(resident, _files_of(header, kind, min(limits))) if files_within(header, kind, settings) else 0
+
+
+def files_within(header: Mapping[str, Any], kind: Kind, settings: Settings) -> bool:
+    """Whether one file of a kind is no more than may be read at a time."""
+    most = settings.bytes if settings.disruptive else min(settings.bytes, PROBE_FILE_BYTES)
+    return int(header[kind]["bytes"]) <= most * int(header[kind]["files"])
+
+
+def warm_up_kind(header: Mapping[str, Any]) -> Kind:
+    """The kind of files that the JVM is warmed by: small ones, since it is opening that takes it thousands of times."""
+    return "small" if header["small"]["files"] else "large"
+
+
+def cold_slices(header: Mapping[str, Any], kind: str) -> int:
+    """How many cold slices a dataset has files for."""
+    return sum(of == kind and name.startswith("cold") for of, name, _, _ in _first_slices(header, cold=True))
 
 
 def folder(source: str) -> str | None:

@@ -10,7 +10,15 @@ from pydantic import BaseModel, ConfigDict
 from alluxio_fuse.check.evidence import Result, mistakes
 from alluxio_fuse.check.fleet import Fleet, fleet
 from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
-from alluxio_fuse.check.passes import AGREE, KINDS, Settings
+from alluxio_fuse.check.passes import (
+    AGREE,
+    KINDS,
+    LEAST_STEPS,
+    Settings,
+    cold_slices,
+    files_within,
+    warm_up_kind,
+)
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
 
@@ -19,10 +27,20 @@ MAX_USERS = 5  # named of those that must not be disturbed
 MAX_MISTAKES = 20  # kept of each dataset
 NOT_TESTED = "not tested"
 WORST: tuple[Outcome, ...] = ("FAIL", "CANNOT TELL", "PASS")
+LEAST_PASSES = 3  # that have proven their state, for a median to mean something; fewer where fewer were asked for
+NOTHING: dict[str, Any] = {
+    "files": 0,
+    "bytes": 0,
+    "coverage": "none",
+    **{kind: {"files": 0, "bytes": 0} for kind in KINDS},
+}
 
 
 class Measured(BaseModel):
-    """What one node measured of one dataset: manifest header, passes of now, passes kept from filling the caches."""
+    """What one node measured of one dataset: manifest header, passes of now, passes kept from filling the caches.
+
+    failed: why nothing could be measured.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -32,8 +50,9 @@ class Measured(BaseModel):
     mount_point: str
     client_cache_bytes: int
     residency: dict[str, float] = {"client_cache": 1.0}
-    manifest: dict[str, Any]
-    results: list[Result]
+    manifest: dict[str, Any] = NOTHING
+    results: list[Result] = []
+    failed: str = ""
     kept: list[Result] = []
     load: dict[str, float] = {}
     in_use: list[str] = []
@@ -79,15 +98,23 @@ class Check(BaseModel):
 
 
 def check(
-    measured: Sequence[Mapping[str, Any]], gate: Mapping[str, Any], settings: Mapping[str, Any], made: str, about: Any
+    measured: Sequence[Mapping[str, Any]],
+    gate: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    made: str,
+    about: Any,
+    *,
+    hosts: Sequence[str] = (),
 ) -> Check:
-    """The verdict on what all nodes have measured."""
+    """The verdict on what all nodes have measured; one of `hosts` of which nothing is there has failed."""
     wanted, how = Gate.model_validate(gate), Settings.model_validate(settings)
     nodes = [Measured.model_validate(one) for one in measured]
     datasets = [_dataset(node, node.gate or wanted, how) for node in nodes]
-    findings = [(dataset, finding) for dataset in datasets for finding in dataset.findings]
+    findings = [(f"{one.name} on {one.host}", finding) for one in datasets for finding in one.findings]
+    silent = sorted({*hosts} - {node.host for node in nodes})
+    findings += [(host, Finding(outcome="FAIL", reason="it was to be measured, and did not answer")) for host in silent]
     verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
-    reasons = [f"{d.name} on {d.host}: {f.reason}" for d, f in findings if f.outcome == verdict]
+    reasons = [f"{where}: {finding.reason}" for where, finding in findings if finding.outcome == verdict]
     return Check(
         made=made,
         about=json.loads(json.dumps(about)),
@@ -105,7 +132,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
     wrong = sum(r.wrong + (r.verified.wrong if r.verified else 0) for r in passes)
     found = [f"{result.name}: {mistake}" for result in passes for mistake in mistakes(result)]
     table = rows(measured.results, measured.kept)
-    table += _missing(measured, table, settings)
+    table += [] if measured.failed else _missing(measured, table, settings)
     ratio = small_ratio(measured.results, "disk")
     others = sorted({row.path for row in table} - {"mount", "disk"})
     foreign = median(result.foreign_cpu for result in measured.results) if measured.results else 0.0
@@ -129,9 +156,12 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
         foreign_cpu=foreign,
         wrong=max(wrong, len(found)),
         mistakes=found[:MAX_MISTAKES],
-        findings=[
+        findings=[Finding(outcome="FAIL", reason=f"not measured: {measured.failed}")]
+        if measured.failed
+        else [
             _bytes_right(found, wrong, passes),
             *_states(table),
+            *_few(table, measured, settings),
             *_warm_jvm(measured),
             *(alone(finding, foreign) for finding in _speed(table, ratio, gate, measured)),
         ],
@@ -157,10 +187,25 @@ def _states(table: list[Row]) -> list[Finding]:
     ]
 
 
+def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Finding]:
+    """A state that only one pass or two have proven is no median, though cold slices may be no more than that."""
+    findings = []
+    for row in table:
+        proven = row.files_per_s.passes if row.files_per_s else 0
+        slices = cold_slices(measured.manifest, row.kind) if row.state == "cold" else settings.passes
+        if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
+            why = f"only {proven} passes have proven their state: {row.why}"
+            findings.append(
+                Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {why}")
+            )
+    return findings
+
+
 def _warm_jvm(measured: Measured) -> list[Finding]:
     """A JVM that compiles while it is measured is measured at compiling."""
     states = ("client-cache", "worker")
-    if not any((r.path, r.kind) == ("mount", "small") and r.state in states for r in measured.results):
+    kind = warm_up_kind(measured.manifest)
+    if not any((r.path, r.kind) == ("mount", kind) and r.state in states for r in measured.results):
         return []
     warm_up = [r for r in measured.results if (r.path, r.state) == ("mount", "warm-up")]
     speeds = [speed for result in warm_up for speed in result.repeats_mb_per_s]
@@ -174,13 +219,17 @@ def _warm_jvm(measured: Measured) -> list[Finding]:
 
 def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measured) -> list[Finding]:
     if gate.mb_per_s or gate.files_per_s or gate.unknown:
-        return [*against_gate(table, gate, measured.residency), *trained(table, gate, measured.residency)]
+        return [
+            *against_gate(table, gate, measured.residency, measured.manifest),
+            *trained(table, gate, measured.residency),
+        ]
     if measured.in_use:
         return [
             Finding(outcome="CANNOT TELL", reason=f"left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}")
         ]
     if not measured.manifest["small"]["files"]:
-        return []
+        reason = "large files have no gate without GPUs: declare alluxio_gate, or compare the rows"
+        return [Finding(outcome="CANNOT TELL", reason=reason)]
     return [against_disk(ratio, table, gate.min_disk_ratio, measured.residency)]
 
 
@@ -201,9 +250,16 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
                 why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"
             elif files < 4:
                 why = f"{NOT_TESTED}: {files} files are too few for slices"
+            elif not files_within(measured.manifest, kind, settings):
+                mean = measured.manifest[kind]["bytes"] / files / 1e6
+                why = f"{NOT_TESTED}: a file of {mean:.0f} MB is more than may be read at a time"
             elif not settings.disruptive:
                 why = f"{NOT_TESTED}: alluxio_check_disruptive is false"
             elif state in ("cold", "worker"):
                 why = "the bytes had been read before and no measurement of that was kept"
             missing.append(Row(path="mount", state=state, kind=kind, established=False, why=why))
+    if settings.training and settings.disruptive and ("training", "mount") not in {(r.kind, r.path) for r in table}:
+        need = LEAST_STEPS * settings.training.batch * settings.training.accelerators
+        why = f"{NOT_TESTED}: {need} small files of a sample each are needed within the bytes that are read"
+        missing.append(Row(path="mount", state="client-cache", kind="training", established=False, why=why))
     return missing

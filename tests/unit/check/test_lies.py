@@ -246,3 +246,50 @@ def test_a_node_in_use_is_left_alone(measured: Measured) -> None:
     assert "left alone, in use by python (12), GPU 0 (97%)" in result.reasons[0]
     untested = [row.why for row in result.datasets[0].rows if not row.established]
     assert set(untested) == {"not tested: left alone, in use by python (12), GPU 0 (97%)"}
+
+
+def test_a_node_that_was_not_measured_fails_the_fleet(measured: Measured) -> None:
+    """It drops out of the play, and the rest would pass."""
+    silent = check([measured], {}, SETTINGS, "", {}, hosts=[measured["host"], "gpu-9"])
+    assert silent.verdict == "FAIL"
+    assert silent.reasons == ["gpu-9: it was to be measured, and did not answer"]
+    keys = ("name", "source", "mount_point", "client_cache_bytes")
+    failed = {key: measured[key] for key in keys} | {"host": "gpu-9", "failed": "no such file"}
+    result = check([measured, failed], {}, SETTINGS, "", {}, hosts=[measured["host"], "gpu-9"])
+    assert result.verdict == "FAIL"
+    assert result.reasons == ["imagenet on gpu-9: not measured: no such file"]
+
+
+def test_one_surviving_pass_is_no_median(measured: Measured) -> None:
+    bad = iter([0.5, 0.5, 0.5, 0.0, 0.0] * 2)
+    result = judged(each(measured, "mount", "client-cache", lambda _: {"resident_before": next(bad)}))
+    assert result.verdict == "CANNOT TELL"
+    assert any("only 2 passes have proven their state: 3 of 5 passes left out" in one for one in result.reasons)
+
+
+def test_large_files_warm_the_jvm_where_there_are_no_others(measured: Measured) -> None:
+    small = measured["manifest"]["small"]
+    header = measured["manifest"] | {
+        "small": {"files": 0, "bytes": 0},
+        "files": measured["manifest"]["files"] - small["files"],
+        "bytes": measured["manifest"]["bytes"] - small["bytes"],
+    }
+    large = [one for one in measured["results"] if one["kind"] == "large"]
+    kept = [one for one in measured["kept"] if one["kind"] == "large"]
+    cold = {"mb_per_s": 1.0}
+    result = judged(measured | {"manifest": header, "results": large, "kept": kept}, cold)
+    assert "imagenet on node1: the JVM of the mount was not warmed before it was measured" in result.reasons
+
+
+def test_mb_per_s_are_those_of_the_files_that_hold_the_bytes(measured: Measured) -> None:
+    """One large index beside many pictures is not what a GPU waits for; a set of shards has no files/s gate."""
+    header = measured["manifest"]
+    gate = {"name": "8 x V100", "mb_per_s": 1.0, "files_per_s": 1.0}
+    few = header | {"large": {"files": 1, "bytes": header["small"]["bytes"] // 100}}
+    said = [one.reason for one in judged(measured | {"manifest": few}, gate).datasets[0].findings]
+    assert any(one.startswith("small files, MB/s") for one in said)
+    assert not any(one.startswith("large files, MB/s") for one in said)
+    shards = header | {"large": {"files": 10, "bytes": 10**12}, "bytes": 10**12, "files": 100}
+    said = [one.reason for one in judged(measured | {"manifest": shards}, gate).datasets[0].findings]
+    assert any(one.startswith("large files, MB/s") for one in said)
+    assert not any("files/s" in one for one in said)

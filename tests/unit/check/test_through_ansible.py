@@ -39,7 +39,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
             "vars": {
                 "check_state_dir": state,
                 "check_run_dir": run,
-                "check_datasets": "{{ datasets }}",
+                "check_datasets": "{{ datasets + [datasets[0] | combine({'name': 'unknown'})] }}",
                 "check_passes": 1,
                 "check_about": {"machine": {"cpus": 2}},
             },
@@ -62,9 +62,19 @@ def test_a_folder_is_no_mount_and_the_job_ends_as_failed(ran: tuple[Path, subpro
     folder, answer = ran
     assert answer.returncode != 0, answer.stdout
     check = json.loads((folder / "run/check.json").read_text())
-    assert check["verdict"] == "CANNOT TELL", answer.stdout + answer.stderr
-    assert any("not on a FUSE mount" in reason for reason in check["reasons"])
-    assert "verdict  CANNOT TELL" in answer.stdout
+    findings = {one["name"]: one["findings"] for one in check["datasets"]}
+    assert any("not on a FUSE mount" in one["reason"] for one in findings["sample"])
+    assert {one["outcome"] for one in findings["sample"]} <= {"CANNOT TELL", "PASS"}, answer.stdout + answer.stderr
+
+
+def test_a_dataset_that_cannot_be_measured_fails(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """It has no manifest; the others are measured and judged all the same."""
+    folder, answer = ran
+    check = json.loads((folder / "run/check.json").read_text())
+    assert check["verdict"] == "FAIL"
+    (reason,) = check["reasons"]
+    assert reason.startswith("unknown on localhost: not measured: ")
+    assert "verdict  FAIL" in answer.stdout
 
 
 def test_the_disk_beside_it_was_measured(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -77,6 +87,6 @@ def test_the_disk_beside_it_was_measured(ran: tuple[Path, subprocess.CompletedPr
 
 def test_everything_was_written(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = ran
-    assert "CANNOT TELL" in (folder / "run/report.html").read_text()
+    assert "FAIL" in (folder / "run/report.html").read_text()
     assert ET.parse(folder / "run/check.xml").getroot().tag == "testsuites"  # noqa: S314 (our own)
     assert (folder / "state/manifests/sample.jsonl").stat().st_mode & 0o777 == 0o644

@@ -30,13 +30,14 @@ def test_what_was_written_is_resident_until_it_is_forgotten(files: list[str]) ->
     assert residency.resident_share(files) == 1.0
 
 
-def test_a_sample_of_many_files_is_looked_at(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residency, "SAMPLE", 2)
+def test_a_sample_of_many_files_is_looked_at(files: list[str]) -> None:
     residency.forget(files[1:2])
-    assert residency.resident_share(files) == 1.0  # the first and the third
+    assert residency.resident_share(files, 2) == 1.0  # the first and the third
 
 
 def test_what_cannot_be_looked_at_is_unknown(files: list[str], tmp_path: Path) -> None:
+    residency.forget([str(tmp_path / "missing"), files[0]])
+    assert residency.resident_share(files[:1]) == 0.0
     assert residency.resident_share([*files, str(tmp_path / "missing")]) is None
     assert residency.resident_share([]) is None
 
