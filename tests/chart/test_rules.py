@@ -139,6 +139,27 @@ def test_examples_mount_what_the_chart_makes(helm: Helm, path: Path) -> None:
             assert volume["persistentVolumeClaim"]["claimName"] in claims
     for one in containers(pod):
         assert one["volumeMounts"][0]["mountPropagation"] == "HostToContainer"
+    prepare = pod_template(objects["DaemonSet", "cache-alluxio-fuse-fuse-imagenet"])["spec"]["initContainers"][-1]
+    assert prepare["name"] == "prepare"
+    assert f'"$(cat /data/.owner)" = {prepare["args"][4]} ||' in pod["spec"]["initContainers"][0]["command"][-1]
+
+
+def test_helm_test_runs_where_its_dataset_is(helm: Helm) -> None:
+    own = {"datasets": [{"name": "a", "source": "s3://b/a", "fuse": {"nodeSelector": {"pool": "vision"}}}]}
+    pod = helm.objects(values=own)["Pod", "cache-alluxio-fuse-test"]
+    assert pod["spec"]["nodeSelector"] == {"pool": "vision"}
+
+
+def test_every_service_is_restarted_when_it_no_longer_listens(helm: Helm) -> None:
+    for replicas in (1, 3):
+        objects = helm.objects(values={"master": {"replicas": replicas}})
+        silent = {
+            one["name"]
+            for made in objects.values()
+            for one in (pod_template(made) or {"spec": {"containers": []}})["spec"]["containers"]
+            if "livenessProbe" not in one and made["kind"] in ("StatefulSet", "DaemonSet")
+        }
+        assert silent == ({"job-master"} if replicas > 1 else set())
 
 
 def properties(helm: Helm, component: str, values: Object) -> list[str]:

@@ -4,7 +4,12 @@ set -euo pipefail
 refuse() { echo "$*" >&2; exit 1; }
 
 # A folder bound from the host shows, as the fourth field, where it lies in its filesystem: "/" when it is a mount point there.
-is_mount_point() { awk -v at="$1" '$5 == at {root = $4; for (i = 7; i <= NF; i++) if ($i == "-") type = $(i + 1)} END {exit !(root == "/" || type == "btrfs")}' /proc/self/mountinfo; }
+# On btrfs that is the subvolume's name; the root of a subvolume has inode 256.
+is_mount_point() {
+  local root type
+  read -r root type < <(awk -v at="$1" '$5 == at {root = $4; for (i = 7; i <= NF; i++) if ($i == "-") type = $(i + 1)} END {print root, type}' /proc/self/mountinfo)
+  [ "$root" = / ] || [ "$type:$(stat -c %i "$1")" = btrfs:256 ]
+}
 
 own() {
   [ -e "$1/.owner" ] || echo "$2" >"$1/.owner"

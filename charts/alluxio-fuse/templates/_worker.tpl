@@ -55,6 +55,14 @@ spec:
         failureThreshold: 6
     {{- include "alluxio.serviceContainer" (dict "root" . "component" "job-worker" "verb" (list "job-worker") "jvm" .Values.jobWorker.jvm "resources" .Values.jobWorker.resources "flags" $flags "underStore" true) | nindent 4 }}
       {{- include "alluxio.restrictedContainer" . | nindent 6 }}
+      startupProbe:
+        {{- include "alluxio.tcpProbe" "job-rpc" | nindent 8 }}
+        periodSeconds: 5
+        failureThreshold: 120
+      livenessProbe:
+        {{- include "alluxio.tcpProbe" "job-rpc" | nindent 8 }}
+        periodSeconds: 30
+        failureThreshold: 6
   volumes:
     {{- include "alluxio.volumes" $scope | trim | nindent 4 }}
     {{- with include "alluxio.underStoreVolumes" . | trim }}{{ . | nindent 4 }}{{ end }}
