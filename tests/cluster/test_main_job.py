@@ -114,6 +114,39 @@ def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> Non
     assert {name for name in was if now.get(name) != was[name]} == {name for name in was if "-worker-" in name}
 
 
+def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> None:
+    """Helm compares with its own record, so it would not notice."""
+    was, space = job.release(), f"--namespace={NAME}"
+    edit = '{"data":{"master.properties":"alluxio.debug=true"}}'
+    job.cluster.kubectl(space, "patch", "configmap", NAME, "--type=merge", "--patch", edit)
+    job.cluster.kubectl(space, "label", "service", f"{NAME}-master", "app.kubernetes.io/instance=mine", "--overwrite")
+    told = f"Service {NAME}-master: metadata.labels.app.kubernetes.io/instance: mine, not {NAME}"
+    looked = succeed(job.play("playbooks/services.yml", "--check"))
+    assert told in looked.output
+    assert "ConfigMap alluxio-fuse: data.master.properties: alluxio.debug=true, not " in looked.output
+    run = succeed(job.play("playbooks/services.yml"))
+    assert told in run.output
+    assert run.changed == 1, run.tasks("changed")
+    assert succeed(job.play("playbooks/services.yml")).changed == 0
+    assert job.release() == was
+
+
+def test_status_says_what_serves(deployed: Run, job: Job) -> None:
+    run = succeed(job.play("playbooks/status.yml"))
+    assert run.changed == 0
+    for node in job.cluster.gpu_nodes():
+        assert f"{node}   imagenet   serves" in run.output
+    job.cluster.kubectl(f"--namespace={NAME}", "scale", f"statefulset/{NAME}-master", "--replicas=0")
+    try:
+        job.cluster.wait("the master is away", lambda: not job.cluster.pods(NAME, "master"), 120)
+        down = job.play("playbooks/status.yml")
+        assert down.status == 2
+        assert "FAILING  master:" in down.output
+    finally:
+        job.cluster.kubectl(f"--namespace={NAME}", "scale", f"statefulset/{NAME}-master", "--replicas=1")
+    job.cluster.wait_ready(NAME, {"master": 1})
+
+
 def test_nodes_outside_of_limit_are_not_touched(deployed: Run, job: Job) -> None:
     mine, other = job.cluster.gpu_nodes()[:2]
     was = job.release()

@@ -1,0 +1,32 @@
+"""Compares the objects of a release with what was installed, and makes them so again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
+
+SPEC = {
+    "kubeconfig": {"type": "str"},
+    "context": {"type": "str"},
+    "namespace": {"type": "str", "required": True},
+    "manifest": {"type": "list", "elements": "dict", "required": True},
+}
+
+
+class ActionModule(ActionBase):
+    """Runs on the controller."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Returns {changed, drift: [line]}; in check mode nothing is made so again."""
+        from alluxio_fuse.kubernetes.drift import Release  # noqa: PLC0415 - other platforms do without the package
+
+        super().run(tmp, task_vars)
+        args = arguments(self._task, SPEC)
+        heading(self._task)
+        release = Release(args["kubeconfig"], args["context"], args["namespace"])
+        found = release.drift(args["manifest"], repair=not self._task.check_mode)
+        for line in found:
+            progress(line)
+        return {"changed": bool(found), "drift": found}
