@@ -50,7 +50,7 @@ def judge(
     services: those of `alluxio_fuse.status.services`. cluster: what module `cluster_status` returned.
     """
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
-    layers = _layers(cluster, fleet["datasets"])
+    layers = _layers(cluster, fleet["datasets"], fleet["masters"])
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [
         _mounted(plan, host, dataset, seen, layers)
@@ -79,12 +79,14 @@ def behind(services: Sequence[Service]) -> list[str]:
     return [_line(one) for one in services if one["state"] == BEHIND]
 
 
-def _layers(cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _layers(
+    cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], masters: Sequence[str]
+) -> dict[str, str]:
     """{layer: why it fails, "" where it does not}, from the source on."""
     led = [one for one in cluster["masters"].values() if not one["why"]]
     silent = [one["why"] for one in cluster["masters"].values() if one["why"]]
-    if cluster["masters"] and not led:
-        return {"master": "; ".join(silent)}
+    if masters and not led:
+        return {"master": "; ".join(silent) or "none runs"}
     away = sorted({d["alluxio_path"] for d in datasets} - {path for one in led for path in one["paths"]}) if led else []
     lost = max((one["lost"] for one in led), default=0)
     served = [one for one in cluster["workers"].values() if not one["why"]]

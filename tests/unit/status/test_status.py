@@ -12,6 +12,7 @@ PLAN = {
     "name": "fuse",
     "fleet": {
         "alluxio_version": {"amount": "2.9.6"},
+        "masters": {"amount": ["n1:19998"]},
         "datasets": {"amount": [{"name": "imagenet", "alluxio_path": "/imagenet"}]},
     },
     "nodes": {
@@ -69,6 +70,11 @@ def test_a_hung_mount_is_explained_by_the_master_that_is_down() -> None:
 )
 def test_what_fails_on_a_node(n1: dict[str, Any] | None, said: str) -> None:
     assert judged(n1).failing == [said]
+
+
+def test_a_master_that_is_nowhere_fails_too() -> None:
+    status = judge.judge(PLAN, {"n1": {"imagenet": SERVES}}, [], {"masters": {}, "workers": {}})
+    assert status.failing == ["master: none runs"]
 
 
 def test_layers_below_the_mounts() -> None:
