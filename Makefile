@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 LAYERS := lint unit local chart nodes
 
-.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-cluster lab lab-down $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies drills test-cluster lab lab-down $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ test-local: setup-dev ## the main job on this machine, real Alluxio containers
 
 test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
 	@pytest -q tests/local/test_lies.py
+
+drills: setup-dev ## faults while others read, on this machine: what they saw, for how long, what was started again
+	@pytest -q -s tests/local/test_drills.py
 
 test-cluster: setup-dev ## the chart and the main job in a real Kubernetes: the lab; the chart also in that of KUBECONFIG
 	@scripts/setup-kubernetes dev
