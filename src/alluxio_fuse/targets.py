@@ -34,6 +34,19 @@ def targets(
     return found
 
 
+def refreshable(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+    """Datasets of a host that may change: {name, alluxio_path, mount_point, kernel_s (names stay in it)}."""
+    found = []
+    for dataset in plan["fleet"]["datasets"]["amount"]:
+        service = plan["nodes"][host].get(f"fuse/{dataset['name']}")
+        if service is None or dataset["freshness"] == "immutable":
+            continue
+        options = dict(option.partition("=")[::2] for option in service["mount_options"]["amount"])
+        about = {key: dataset[key] for key in ("name", "alluxio_path", "mount_point")}
+        found.append({**about, "kernel_s": int(options.get("attr_timeout", 1))})
+    return found
+
+
 def mount_parents(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
     """Folders above the mount points of `host`: {path, uid, gid, mode}."""
     return [keys["mount_parent"]["amount"] for name, keys in plan["nodes"][host].items() if name.startswith("fuse/")]

@@ -37,6 +37,13 @@ def deployed(job: Job, before: Any) -> Run:
     return judged(job.play("site.yml"))
 
 
+def unlike(before: Any, after: Any) -> list[str]:
+    """What a node differs in, but for what may differ in a cluster."""
+    general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
+    exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
+    return compare(before, after, exceptions)
+
+
 def test_an_image_that_no_node_can_have_is_refused_before_anything_is_installed(job: Job, before: Any) -> None:
     run = job.play("playbooks/preflight.yml", alluxio_image="localhost/no-such-image:1")
     assert run.status != 0
@@ -149,11 +156,12 @@ def test_status_says_what_serves(deployed: Run, job: Job) -> None:
 
 def test_nodes_outside_of_limit_are_not_touched(deployed: Run, job: Job) -> None:
     mine, other = job.cluster.gpu_nodes()[:2]
-    was = job.release()
+    was, looked = job.release(), job.nodes()[other]
     run = judged(job.play("site.yml", "--limit", mine, alluxio_check_passes=2))
     assert f"{mine} " in run.output
     assert f"{other} " not in run.output.partition("PLAY RECAP")[2]
     assert job.release() == was
+    assert unlike(looked, job.nodes()[other]) == []
     assert {one["host"] for one in latest("check")["datasets"]} == {mine}
 
 
@@ -187,10 +195,8 @@ def test_labels_follow_from_gpus_when_asked_and_go_with_them(deployed: Run, job:
 def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job, before: Any) -> None:
     succeed(job.play("playbooks/teardown.yml"))
     nodes, objects = before
-    general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
-    exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
     for name, after in job.nodes().items():
-        assert compare(nodes[name], after, exceptions) == []
+        assert unlike(nodes[name], after) == []
     assert job.objects() == objects
     assert succeed(job.play("playbooks/teardown.yml")).changed == 0
 

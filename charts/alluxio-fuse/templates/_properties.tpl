@@ -29,6 +29,8 @@
 alluxio.user.metadata.cache.expiration.time: 2day
 alluxio.user.file.metadata.sync.interval: "-1"
 {{- else -}}
+alluxio.fuse.special.command.enabled: "true"
+alluxio.user.client.cache.include.mtime: "true"
 alluxio.user.metadata.cache.expiration.time: {{ max 1 (div $within 3) }}s
 alluxio.user.file.metadata.sync.interval: {{ max 1 (div $within 3) }}s
 {{- end -}}

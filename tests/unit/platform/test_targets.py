@@ -46,3 +46,18 @@ def test_about_names_machine_and_plan() -> None:
     about = targets.about(plan(local()).dump(), "localhost", facts())
     assert about["machine"]["memory"] == "24.0 GiB"
     assert "fuse/imagenet-sample: client cache" in about["plan"]
+
+
+def test_what_may_change_is_refreshed() -> None:
+    size = {"files": 10, "bytes": 10**6}
+    sets = [
+        {"name": "still", "source": "s3://b/a", **size},
+        {"name": "live", "source": "s3://b/b", "freshness": "within: 40s", **size},
+    ]
+    (one,) = targets.refreshable(plan(local(alluxio_datasets=sets)).dump(), "localhost")
+    assert one == {
+        "name": "live",
+        "alluxio_path": "/live",
+        "mount_point": "/mnt/alluxio-fuse/live/data",
+        "kernel_s": 10,
+    }

@@ -352,3 +352,7 @@ def _metadata(made: Properties, client: Client) -> None:
                 "user.metadata.cache.max.size": client.entries,
             }
         )
+    if fresh.bound is not None:
+        Because(made, "refresh", "playbooks/refresh.yml tells FUSE to forget names", "off by default")(
+            {"fuse.special.command.enabled": True}
+        )

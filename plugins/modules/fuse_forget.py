@@ -1,0 +1,60 @@
+#!/usr/bin/python
+"""Tells a FUSE process to forget the names and sizes that it has seen."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+
+DOCUMENTATION = r"""
+module: fuse_forget
+short_description: Tells a FUSE process to forget the names and sizes that it has seen
+description:
+  - By the path that Alluxio reserves for that (C(.alluxiocli.metadatacache.dropAll)).
+  - Only where C(alluxio.fuse.special.command.enabled) is true.
+  - Names that the kernel has stay until their time is over.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Does nothing.
+options:
+  mount_point:
+    description: Where it is mounted.
+    type: path
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Forget what was seen
+  alluxio.fuse.fuse_forget:
+    mount_point: /mnt/alluxio-fuse/imagenet/data
+"""
+
+RETURN = r"""#"""
+
+COMMAND = ".alluxiocli.metadatacache.dropAll"
+LIMIT_S = 20.0
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(argument_spec={"mount_point": {"type": "path", "required": True}}, supports_check_mode=True)
+    point = module.params["mount_point"]
+    if module.check_mode:
+        module.exit_json(changed=False)
+    try:
+        said = in_child(lambda: os.lstat(f"{point}/{COMMAND}").st_size, LIMIT_S)
+    except OSError as error:
+        why = "it knows no such command" if error.errno == errno.ENOENT else error.strerror
+        module.fail_json(msg=f"{point}: {why}: is the dataset's freshness declared, and is it mounted as planned?")
+    if said == HUNG:
+        module.fail_json(msg=f"{point} does not answer within {LIMIT_S:.0f} s: playbooks/status.yml says why")
+    module.exit_json(changed=False)
+
+
+if __name__ == "__main__":
+    main()
