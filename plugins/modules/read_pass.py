@@ -123,7 +123,7 @@ def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.En
     result["repeats_mb_per_s"] = speeds
     if one.get("verify", True):
         result["verified"] = reader.verify(one["root"], files, params["readers"])
-    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root")}, **result}
+    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **result}
 
 
 def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, Any]) -> dict[str, Any]:

@@ -261,9 +261,10 @@ def _outward(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _ports(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] == "container"}
+    ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] in ("container", "unit")}
     for service, keys in plan["nodes"][host].items():
-        if "ports" not in keys or f"{plan['name']}-{_dashed(service)}" in ours:
+        called = f"{plan['name']}-{_dashed(service)}"
+        if "ports" not in keys or ours & {called, f"{called}.service"}:
             continue
         for use, port in keys["ports"]["amount"].items():
             for listener in facts["listeners"]:

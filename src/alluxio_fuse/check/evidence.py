@@ -35,6 +35,7 @@ class Result(BaseModel):
     state: str
     kind: str
     root: str
+    direct: bool | None = None  # whether FUSE reads the source itself, with neither workers nor a data cache
     at: str
     readers: int
     expected_files: int
@@ -136,6 +137,12 @@ def _doubt_of_mount(result: Result) -> str | None:
 
 
 def _cold(result: Result) -> str | None:
+    if result.direct:  # nobody counts what such a process reads: what came from nowhere else came from there
+        return (
+            _resident(result)
+            or _most(result, "client_cache", 0.01, "from a client cache")
+            or _most(result, "client_local", 0.01, "from workers")
+        )
     return _resident(result) or _least(result, "under_store", 0.95, "from the under store")
 
 
@@ -199,7 +206,8 @@ def _unread(result: Result, counter: str) -> str:
 
 def origins(result: Result) -> dict[str, float]:
     """Share of the bytes that each level has served, the deepest first."""
-    under_store = min(1.0, result.counted("under_store") or 0.0)
+    direct = result.direct and result.state == "cold"
+    under_store = 1.0 if direct else min(1.0, result.counted("under_store") or 0.0)
     worker = min(1.0 - under_store, max(0.0, (result.counted("client_external") or 0.0) - under_store))
     client_cache = min(1.0 - under_store - worker, result.counted("client_cache") or 0.0)
     rest = max(0.0, 1.0 - under_store - worker - client_cache)

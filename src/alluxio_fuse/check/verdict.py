@@ -39,6 +39,7 @@ class Measured(BaseModel):
     in_use: list[str] = []
     gate: Gate | None = None
     first_reads: bool = True
+    direct: bool = False
 
 
 class Dataset(BaseModel):
@@ -159,7 +160,7 @@ def _states(table: list[Row]) -> list[Finding]:
 
 def _warm_jvm(measured: Measured) -> list[Finding]:
     """A JVM that compiles while it is measured is measured at compiling."""
-    states = ("client-cache", "worker")
+    states = ("client-cache", "worker", "cold")
     if not any((r.path, r.kind) == ("mount", "small") and r.state in states for r in measured.results):
         return []
     warm_up = [r for r in measured.results if (r.path, r.state) == ("mount", "warm-up")]
@@ -186,7 +187,8 @@ def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measure
 
 def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[Row]:
     """Rows for what should have been measured and was not."""
-    states = ["cold", "worker", *(["client-cache"] if measured.client_cache_bytes else []), "page-cache"]
+    cached = ["client-cache"] if measured.client_cache_bytes else []
+    states = ["cold", *([] if measured.direct else ["worker", *cached]), "page-cache"]
     have = {(row.state, row.kind) for row in table if row.path == "mount"}
     missing = []
     for kind in KINDS:
@@ -195,8 +197,8 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
             if (state, kind) in have:
                 continue
             why = "no pass was made"
-            if state == "cold" and not measured.first_reads:
-                why = f"{NOT_TESTED}: another node read these bytes first"
+            if state == "cold" and not measured.first_reads and not measured.direct:
+                why = f"{NOT_TESTED}: others read these bytes first"
             elif measured.in_use:
                 why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"
             elif files < 4:

@@ -34,7 +34,7 @@ class NodePlan:
 
 def bears_worker(kind: Kind, fleet: Fleet) -> bool:
     """Whether a worker fits beside everything else, if only as a lean one."""
-    return kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
+    return fleet.runs_cluster and kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
 
 
 def plan_node(
@@ -102,7 +102,6 @@ def plan_node(
             nofile=files,
             libfuse=libfuse,
             local_worker=hosts_worker,
-            one_tier_folder=len(layout.tiers) == 1,
         )
         services[name] = mounts.service(shape, setting)
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)

@@ -77,7 +77,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("budget_fits", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "4Ti"}]}),
     ("tier_is_mounted", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/mnt/gone"}]}),
     ("page_store_needs_cluster", {"alluxio_platform": "host", "alluxio_overrides": {"fuse.client_cache_size": "1Gi"},
-                                  "alluxio_datasets": [FRESH[0] | {"through": "under_store"}]}),
+                                  "alluxio_datasets": [FRESH[0] | {"through": "under_store", "freshness": "immutable"}]}),
 ]  # fmt: skip
 
 
