@@ -30,7 +30,7 @@ class Kind:
     disks: tuple[Disk, ...]
     nofile: int
     network_mbps: int | None
-    sonames: frozenset[str]
+    libfuse: frozenset[int]
     fuse_device: bool
     architecture: str
     tiers: tuple[CacheTier, ...] = field(compare=False)
@@ -82,6 +82,11 @@ class Fleet:
     @property
     def state_dir(self) -> str:
         return names.state_dir(self.name)
+
+    @property
+    def sample_source(self) -> str:
+        """Where the generated sample is made."""
+        return f"file://{self.state_dir}/sample"
 
     @property
     def mount_root(self) -> str:

@@ -199,10 +199,10 @@ def _check_property(given: Given, fleet: Fleet, problems: Problems) -> None:
         reason = f"services listen on {given.service['bind_address'].amount} only"
         problems.refuse(given.path, given.text, reason, "alluxio_bind_address", "listens_where_planned")
     elif given.shape is not None:
-        _check_client_property(given, given.shape, fleet, problems)
+        _check_client_property(given, given.shape, problems)
 
 
-def _check_client_property(given: Given, shape: Shape, fleet: Fleet, problems: Problems) -> None:
+def _check_client_property(given: Given, shape: Shape, problems: Problems) -> None:
     key, text, path, service = given.key, given.text, given.path, given.service
     if key == "alluxio.user.client.cache.store.type" and text.upper() == "MEM":
         cache, heap = int(service["client_cache"].amount["size"]), int(service["heap"].amount)

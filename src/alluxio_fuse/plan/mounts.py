@@ -96,7 +96,10 @@ class Mounts:
         }
         if not shape.through_cluster:
             service["under_store"] = Value(
-                shape.source, "under_store", "read without a cluster", "alluxio_datasets[].through"
+                shape.source or fleet.sample_source,
+                "under_store",
+                "read without a cluster",
+                "alluxio_datasets[].through",
             )
         return service | {"properties": site(self._properties(shape, setting, service), name, fleet)}
 

@@ -80,9 +80,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
     kinds = {
-        name: kind_of(
-            list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform
-        )
+        name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)

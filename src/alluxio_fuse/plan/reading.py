@@ -28,6 +28,8 @@ SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
+SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
+LIBFUSE_PACKAGES = {("debian", "11"): {2, 3}, ("debian", "12"): {2, 3}, ("debian", "13"): {2}}
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -175,11 +177,17 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
         else (),
         nofile=facts.nofile.hard,
         network_mbps=max(speeds, default=None),
-        sonames=frozenset(facts.fuse.sonames),
+        libfuse=_libfuse(facts),
         fuse_device=facts.fuse.device,
         architecture=facts.architecture,
         tiers=tiers,
     )
+
+
+def _libfuse(facts: Facts) -> frozenset[int]:
+    """Versions of libfuse that Alluxio can load on a node: those that are there, and those that role libfuse brings."""
+    there = {version for soname, version in SONAMES.items() if soname in facts.fuse.sonames}
+    return frozenset(there | LIBFUSE_PACKAGES.get((facts.distribution.id, facts.distribution.version), set()))
 
 
 def _disk(found: BlockDevice, facts: Facts) -> Disk:

@@ -4,7 +4,7 @@ from alluxio_fuse.plan.intent import Dataset
 
 
 def source_properties(dataset: Dataset, *, writable: bool) -> dict[str, str]:
-    """Properties of a source's mount in Alluxio, or of a FUSE process that reads it; keys are joined to them elsewhere."""
+    """Properties of a source's mount, in Alluxio or of a FUSE process that reads it; keys are joined in elsewhere."""
     if not dataset.source.startswith("s3://"):
         return {}
     options = {

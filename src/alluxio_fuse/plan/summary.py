@@ -102,7 +102,7 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
     amount = []
     for shape in fleet.shapes:
         dataset = named.get(shape.name)
-        source = dataset.source if dataset else f"file://{fleet.state_dir}/sample"
+        source = dataset.source if dataset else fleet.sample_source
         amount.append(
             {
                 "name": shape.name,
