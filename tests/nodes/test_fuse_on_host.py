@@ -1,33 +1,31 @@
-"""Platform host on a node with systemd: real Alluxio FUSE, straight on a folder, every byte compared."""
+"""Platform host on a systemd node: real Alluxio FUSE, straight on a folder and on a bucket, every byte compared."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from object_store import object_store
 
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-host"
-UNIT = "alluxio-fuse-fuse-pictures.service"
-MOUNT_POINT = "/mnt/alluxio-fuse/pictures/data"
-MAKE_SET = """
-import pathlib, random
-random.seed(2012)
-for number in range(120):
-    path = pathlib.Path(f"/srv/pictures/n{number % 3}/{number} of 120.JPEG")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(random.randbytes(random.randint(1, 200_000)))
-pathlib.Path("/srv/pictures/large").write_bytes(random.randbytes(40_000_000))
-"""
-DIGESTS = "find . -type f -print0 | sort -z | xargs -0 sha256sum"
+DATASETS = ("folder", "bucket")
+UNIT = "alluxio-fuse-fuse-{}.service"
+MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
+SOURCE = "/srv/pictures"
+FILES = {f"n{n % 3}/{n} of 120.JPEG": 1 + 1663 * n for n in range(120)} | {"large": 40_000_000}
 CHANGED = re.compile(r"^node1\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
+Job = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,27 +39,6 @@ def inside(command: str) -> str:
     return done.stdout.strip()
 
 
-def job(playbook: str, **variables: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            str(Path(sys.executable).with_name("ansible-playbook")),
-            *("--inventory", "tests/nodes/host", playbook, "--extra-vars", json.dumps(variables)),
-        ],
-        cwd=CHECKOUT,
-        env={
-            **os.environ,
-            "ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection",
-            "ANSIBLE_PIPELINING": "true",
-            "ANSIBLE_NOCOLOR": "1",
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-
-
 def changed(done: subprocess.CompletedProcess[str]) -> int:
     """Tasks that changed the node, of a job that succeeded."""
     assert done.returncode == 0, done.stdout[-6000:]
@@ -70,112 +47,205 @@ def changed(done: subprocess.CompletedProcess[str]) -> int:
 
 def snapshot(path: Path) -> Path:
     tool = (CHECKOUT / "tests/snapshot.py").read_text()
-    done = subprocess.run(
-        ["podman", "exec", "--interactive", NODE, "python3", "-", "take"],
-        input=tool,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    path.write_text(done.stdout)
+    take = ["podman", "exec", "--interactive", NODE, "python3", "-", "take"]
+    path.write_text(subprocess.run(take, input=tool, capture_output=True, text=True, check=True).stdout)
     return path
 
 
-def mounted() -> bool:
-    return podman("exec", NODE, "mountpoint", "--quiet", MOUNT_POINT).returncode == 0
+def mounted(dataset: str) -> bool:
+    return podman("exec", NODE, "mountpoint", "--quiet", MOUNT_POINT.format(dataset)).returncode == 0
 
 
-def digests(folder: str) -> str:
-    return inside(f"cd {folder} && {DIGESTS}")
+def main_pid(dataset: str) -> str:
+    return inside(f"systemctl show --property MainPID --value {UNIT.format(dataset)}")
+
+
+def digests(folder: str) -> dict[str, str]:
+    lines = inside(f"cd {folder} && find . -type f -print0 | xargs -0 sha256sum").splitlines()
+    return {line[66:].removeprefix("./"): line[:64] for line in lines}
+
+
+def right(dataset: str) -> bool:
+    """Whether the mount has every file of the source, and every byte as it is there."""
+    assert mounted(dataset)
+    return digests(MOUNT_POINT.format(dataset)) == {name: hashlib.sha256(made(name)).hexdigest() for name in FILES}
+
+
+def made(name: str) -> bytes:
+    """The content of a file: the same each time, and unlike any other's."""
+    return random.Random(name).randbytes(FILES[name])
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The node as it was before the first run: a Debian 12 with a folder of data, without Java and libfuse."""
+def node() -> Iterator[str]:
+    """A Debian 12 with a folder of data, without Java and libfuse; the address where it reaches this machine."""
     subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
     podman("rm", "--force", "--time", "1", NODE)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
     cache.mkdir(parents=True, exist_ok=True)
     packages = f"--volume={cache}:/var/cache/apt/archives"
-    node = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
-    subprocess.run(node, cwd=CHECKOUT, check=True)
-    inside(f"python3 - <<'END'{MAKE_SET}END")
-    yield snapshot(tmp_path_factory.mktemp("host") / "before.json")
+    up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
+    subprocess.run(up, cwd=CHECKOUT, check=True)
+    yield inside("ip route show default").split()[2]
     podman("rm", "--force", "--time", "1", NODE)
 
 
 @pytest.fixture(scope="module")
-def first(before: Path) -> subprocess.CompletedProcess[str]:
+def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
+    """Runs a playbook on that node, with a folder and a bucket of the same files."""
+    folder = tmp_path_factory.mktemp("set")
+    for name in FILES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(made(name))
+    podman("cp", str(folder), f"{NODE}:{SOURCE}")
+    inside(f"chmod --recursive a+rX {SOURCE}")
+    with object_store(tmp_path_factory.mktemp("store"), node) as store:
+        client = store.client()
+        client.create_bucket(Bucket="training")
+        for name in FILES:
+            client.upload_file(str(folder / name), "training", f"set/{name}")
+        s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
+        said = {
+            "alluxio_datasets": [
+                {"name": "folder", "source": f"file://{SOURCE}", "through": "under_store"},
+                {"name": "bucket", "source": "s3://training/set", "through": "under_store", "s3": s3},
+            ],
+            "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        }
+        extra = tmp_path_factory.mktemp("said") / "extra.json"
+
+        def run(playbook: str, **more: object) -> subprocess.CompletedProcess[str]:
+            extra.write_text(json.dumps(said | more))
+            ansible = str(Path(sys.executable).with_name("ansible-playbook"))
+            plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
+            return subprocess.run(
+                [ansible, "--inventory", "tests/nodes/host", playbook, "--extra-vars", f"@{extra}"],
+                cwd=CHECKOUT,
+                env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+
+        yield run
+
+
+@pytest.fixture(scope="module")
+def before(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The node as it was before the first run."""
+    return snapshot(tmp_path_factory.mktemp("before") / "before.json")
+
+
+@pytest.fixture(scope="module")
+def first(job: Job, before: Path) -> subprocess.CompletedProcess[str]:
     """The main job, run once."""
     return job("site.yml")
 
 
-def test_a_data_cache_without_a_cluster_is_refused(before: Path) -> None:
-    done = job("playbooks/preflight.yml", alluxio_overrides={"fuse.client_cache_size": "64Mi"})
+@pytest.fixture(scope="module")
+def again(job: Job, first: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The main job, run once more: tasks that changed something, and whether the processes are the same."""
+    was = [main_pid(dataset) for dataset in DATASETS]
+    done = job("site.yml")
+    named = re.findall(r"TASK \[(.*?)\].*\n(?:(?!TASK).*\n)*?changed", done.stdout)
+    return {"changed": changed(done), "named": named, "kept": was == [main_pid(dataset) for dataset in DATASETS]}
+
+
+def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> None:
+    done = job("playbooks/preflight.yml", alluxio_overrides={"fuse/folder.client_cache_size": "64Mi"})
     assert done.returncode != 0
     assert "alluxio_datasets[0].through: under_store" in done.stdout
     assert "a data cache returns other files' bytes" in done.stdout
     assert "do:  no client_cache_size, or through: cluster" in done.stdout
 
 
-def test_every_file_is_right(first: subprocess.CompletedProcess[str]) -> None:
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_file_is_right(first: subprocess.CompletedProcess[str], dataset: str) -> None:
     assert changed(first) > 0
-    assert mounted()
-    assert digests(MOUNT_POINT) == digests("/srv/pictures")
+    assert right(dataset)
 
 
-def test_the_check_knows_the_states_there_are(first: subprocess.CompletedProcess[str]) -> None:
+def test_the_check_knows_the_states_that_there_are(first: subprocess.CompletedProcess[str]) -> None:
+    assert first.returncode == 0, first.stdout[-6000:]
     newest = max((CHECKOUT / "runs").glob("*/check.json"))
-    (dataset,) = json.loads(newest.read_text())["datasets"]
-    rows = {(row["kind"], row["state"]): row for row in dataset["rows"] if row["path"] == "mount"}
-    assert set(rows) == {(kind, state) for kind in ("small", "large") for state in ("cold", "page-cache")}
-    assert all(row["established"] or row["why"].startswith("not tested") for row in rows.values()), rows
-    assert rows["small", "cold"]["origins"]["under_store"] == 1
-    assert dataset["wrong"] == 0
-    assert dataset["digested"] > 0
+    for dataset in json.loads(newest.read_text())["datasets"]:
+        rows = {(row["kind"], row["state"]): row for row in dataset["rows"] if row["path"] == "mount"}
+        assert set(rows) == {(kind, state) for kind in ("small", "large") for state in ("cold", "page-cache")}
+        assert all(row["established"] or row["why"].startswith("not tested") for row in rows.values()), rows
+        assert rows["small", "cold"]["origins"]["under_store"] == 1
+        assert (dataset["wrong"], dataset["digested"] > 0) == (0, True)
 
 
-def test_nobody_but_the_source_is_written_to(first: subprocess.CompletedProcess[str]) -> None:
-    assert podman("exec", NODE, "touch", f"{MOUNT_POINT}/new").returncode != 0
+def test_least_privilege(first: subprocess.CompletedProcess[str]) -> None:
+    """Capabilities as numbers of bits: SYS_ADMIN is 21, DAC_READ_SEARCH 2."""
+    assert changed(first) > 0
+    for dataset, bits in (("folder", {2, 21}), ("bucket", {21})):
+        status = inside(f"cat /proc/{main_pid(dataset)}/status")
+        held = int(re.findall(r"^CapEff:\s+(\w+)", status, re.MULTILINE)[0], 16)
+        assert {bit for bit in range(64) if held >> bit & 1} == bits
+        assert re.search(r"^NoNewPrivs:\s+1$", status, re.MULTILINE)
+        assert re.search(r"^Seccomp:\s+2$", status, re.MULTILINE)
+        assert podman("exec", NODE, "touch", f"{MOUNT_POINT.format(dataset)}/new").returncode != 0
     assert "podman" not in inside("dpkg-query --show --showformat '${Package}\\n'").splitlines()
 
 
-def test_a_second_run_changes_nothing(first: subprocess.CompletedProcess[str]) -> None:
-    was = inside(f"systemctl show --property MainPID {UNIT}")
-    done = job("site.yml")
-    assert changed(done) == 0, re.findall(r"TASK \[.*\n(?:.*\n)?changed.*", done.stdout)
-    assert inside(f"systemctl show --property MainPID {UNIT}") == was
+def test_keys_are_in_one_file_only(first: subprocess.CompletedProcess[str]) -> None:
+    found = inside(
+        "grep --recursive --files-with-matches canary- /etc /var/lib/alluxio-fuse /opt/alluxio-fuse/fuse || true"
+    )
+    assert found.splitlines() == ["/var/lib/alluxio-fuse/conf/alluxio-fuse-fuse-bucket/alluxio-site.properties"]
+    assert inside(f"stat --format '%a %u' {found}") == "600 0"
+    assert inside("tr '\\0' '\\n' < /proc/" + main_pid("bucket") + "/environ | grep --count canary- || true") == "0"
+    assert "canary-" not in inside("journalctl --no-pager") + first.stdout
 
 
-def test_a_killed_process_comes_back_with_the_right_bytes(first: subprocess.CompletedProcess[str]) -> None:
-    was = inside(f"systemctl show --property MainPID --value {UNIT}")
+def test_a_second_run_changes_nothing(again: dict[str, Any]) -> None:
+    assert again["changed"] == 0, again["named"]
+    assert again["kept"]
+
+
+@pytest.mark.usefixtures("again")
+def test_a_killed_process_comes_back_with_the_right_bytes() -> None:
+    was = main_pid("folder")
     inside(f"kill -KILL {was}")
     deadline = time.monotonic() + 60
-    while not (mounted() and inside(f"systemctl show --property MainPID --value {UNIT}") not in (was, "0")):
-        assert time.monotonic() < deadline, podman("exec", NODE, "journalctl", "--unit", UNIT).stdout[-3000:]
+    while main_pid("folder") in (was, "0") or not mounted("folder"):
+        assert time.monotonic() < deadline, inside(f"journalctl --no-pager --unit {UNIT.format('folder')} | tail -30")
         time.sleep(0.5)
-    assert digests(MOUNT_POINT) == digests("/srv/pictures")
+    assert right("folder")
 
 
-def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to(
-    first: subprocess.CompletedProcess[str],
-) -> None:
-    with subprocess.Popen(["podman", "exec", NODE, "bash", "-c", f"exec 3< {MOUNT_POINT}/large; sleep 60"]) as reader:
-        time.sleep(1)
-        inside(f"systemctl stop {UNIT}")
-        assert inside(f"systemctl is-failed {UNIT} || true") == "inactive"
-        assert not mounted()
-        assert inside(f"ls -A {MOUNT_POINT}") == ""
-        assert podman("exec", NODE, "touch", f"{MOUNT_POINT}/file").returncode != 0
-        assert inside("pgrep --exact java || true") == ""
-        reader.terminate()
-    inside("pkill --full 'sleep 60' || true")
-    inside(f"systemctl start {UNIT}")
-    assert digests(MOUNT_POINT) == digests("/srv/pictures")
+@pytest.mark.usefixtures("again")
+def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to() -> None:
+    unit, point = UNIT.format("folder"), MOUNT_POINT.format("folder")
+    reader = subprocess.Popen(["podman", "exec", NODE, "bash", "-c", f"exec 3< {point}/large; exec sleep 61"])
+    time.sleep(1)
+    begin = time.monotonic()
+    inside(f"systemctl stop {unit}")
+    assert time.monotonic() - begin < 25
+    assert inside(f"systemctl is-active {unit} || true") == "inactive"
+    assert not mounted("folder")
+    assert inside(f"ls -A {point}") == ""
+    assert podman("exec", NODE, "touch", f"{point}/file").returncode != 0
+    inside("pkill --full '^sleep 61' || true")
+    reader.wait(10)
+    inside(f"systemctl start {unit}")
+    assert right("folder")
+
+
+@pytest.mark.usefixtures("again")
+def test_only_the_unit_of_what_changed_is_started_again(job: Job) -> None:
+    was = {dataset: main_pid(dataset) for dataset in DATASETS}
+    overrides = {"fuse.heap": "320Mi", "fuse.direct_memory": "128Mi", "fuse/bucket.heap": "352Mi"}
+    done = [job(f"playbooks/{stage}.yml", alluxio_overrides=overrides) for stage in ("plan", "services")]
+    assert changed(done[-1]) > 0
+    assert (main_pid("folder") == was["folder"], main_pid("bucket") == was["bucket"]) == (True, False)
 
 
 def test_teardown_leaves_the_node_as_it_was(
-    first: subprocess.CompletedProcess[str], before: Path, tmp_path: Path
+    job: Job, first: subprocess.CompletedProcess[str], before: Path, tmp_path: Path
 ) -> None:
     assert changed(job("playbooks/teardown.yml")) > 0
     after = snapshot(tmp_path / "after.json")
