@@ -137,9 +137,10 @@ def _doubt_of_mount(result: Result) -> str | None:
 
 
 def _cold(result: Result) -> str | None:
-    if result.direct:  # nobody counts what such a process reads: what came from nowhere else came from there
+    if result.direct:  # nobody counts the bytes of such a process: what came from nowhere else came from there
         return (
             _resident(result)
+            or _asked(result)
             or _most(result, "client_cache", 0.01, "from a client cache")
             or _most(result, "client_local", 0.01, "from workers")
         )
@@ -183,6 +184,14 @@ def _not_resident(result: Result) -> str | None:
     if result.resident_before is None:
         return "the page cache could not be looked at"
     return f"only {result.resident_before:.0%} was in the page cache" if result.resident_before < 0.99 else None
+
+
+def _asked(result: Result) -> str | None:
+    """The FUSE process was asked at least once for each file, so that it was the one who answered."""
+    calls = result.counters.get("fuse_calls")
+    if calls is None:
+        return _unread(result, "fuse_calls")
+    return f"FUSE was asked {calls:.0f} times for {result.files} files" if calls < result.files else None
 
 
 def _least(result: Result, counter: str, share: float, where: str) -> str | None:
