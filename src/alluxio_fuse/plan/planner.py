@@ -79,6 +79,10 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     for name in problems.force - INVARIANTS.keys():
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
+    if intent.alluxio_platform == "host" and (unused := [name for name in said if "masters" in said[name]["groups"]]):
+        problems.warn(
+            "masters", f"platform host runs no masters: that {', '.join(unused)} is in this group means nothing"
+        )
     kinds = {
         name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
         for name, known in read.items()

@@ -27,7 +27,9 @@ def test_fuse_is_all_that_runs() -> None:
 def test_no_group_of_masters_is_needed() -> None:
     hosts = local(alluxio_platform="host", alluxio_datasets=[STRAIGHT])
     hosts["localhost"]["groups"] = ["gpu_nodes"]
-    assert plan(hosts).fleet["masters"].amount == []
+    without = plan(hosts)
+    assert (without.fleet["masters"].amount, without.warnings) == ([], [])
+    assert [warning["path"] for warning in made(STRAIGHT).warnings] == ["masters"]
 
 
 def test_without_a_cluster_everything_comes_from_the_source() -> None:
