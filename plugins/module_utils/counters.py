@@ -16,7 +16,7 @@ SOURCES = {
     "client_local": ("fuse", ["Client.BytesReadLocal"]),
     "worker": ("worker", ["Worker.BytesReadRemote", "Worker.BytesReadDirect", "Worker.BytesReadDomain"]),
     "under_store": ("worker", ["Worker.BytesReadPerUfs"]),
-    "fuse_calls": ("fuse", ["Fuse.TotalCalls"]),  # calls: all that a FUSE process without caches counts
+    "fuse_calls": ("fuse", ["Client.Fuse.TotalCalls"]),  # calls: all that a FUSE process without caches counts
 }
 LEVELS = {
     "client_cache_used": ("fuse", ["Client.CacheSpaceUsed"]),

@@ -18,7 +18,7 @@ METRICS = {
     },
     "meters": {"Client.CacheBytesReadCache": {"count": 42, "mean_rate": 1.0}},
     "gauges": {"Client.CacheSpaceUsed": {"value": 9}, "Master.RoleId": {"value": "PRIMARY"}},
-    "timers": {"Fuse.TotalCalls": {"count": 11, "p99": 0.1}},
+    "timers": {"Client.Fuse.TotalCalls": {"count": 11, "p99": 0.1}},
 }
 
 
