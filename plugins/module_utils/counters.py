@@ -16,6 +16,7 @@ SOURCES = {
     "client_local": ("fuse", ["Client.BytesReadLocal"]),
     "worker": ("worker", ["Worker.BytesReadRemote", "Worker.BytesReadDirect", "Worker.BytesReadDomain"]),
     "under_store": ("worker", ["Worker.BytesReadPerUfs"]),
+    "fuse_calls": ("fuse", ["Client.Fuse.TotalCalls"]),  # calls: all that a FUSE process without caches counts
 }
 LEVELS = {
     "client_cache_used": ("fuse", ["Client.CacheSpaceUsed"]),
@@ -24,9 +25,9 @@ LEVELS = {
 
 
 def flatten(metrics: dict[str, Any]) -> Counters:
-    """Value of each counter, meter and numeric gauge of one process."""
+    """Value of each counter, meter and numeric gauge of one process, and how often each timer was used."""
     flat: Counters = {}
-    for group in ("counters", "meters", "gauges"):
+    for group in ("counters", "meters", "gauges", "timers"):
         for name, fields in metrics.get(group, {}).items():
             value = fields.get("count", fields.get("value"))
             if isinstance(value, (int, float)):

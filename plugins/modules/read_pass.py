@@ -124,7 +124,7 @@ def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.En
     result["repeats_mb_per_s"] = speeds
     if one.get("verify", True):
         result["verified"] = reader.verify(one["root"], files, params["readers"])
-    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root")}, **result}
+    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **result}
 
 
 def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, Any]) -> dict[str, Any]:
@@ -133,8 +133,9 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         residency.drop_caches()
     elif one.get("before") == "forget":
         residency.forget(paths)
+    first = one["state"] == "cold" and not one.get("direct")
     # looking opens a file, so of names that nobody has asked for yet only a few are looked at
-    resident = residency.resident_share(paths, UNKNOWN_NAMES if one["state"] == "cold" else residency.SAMPLE)
+    resident = residency.resident_share(paths, UNKNOWN_NAMES if first else residency.SAMPLE)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
     if one.get("way") == "fio":

@@ -121,9 +121,9 @@ def site_file(
 
 
 def last_words(results: Sequence[Mapping[str, Any]]) -> str:
-    """The last log lines of each container, from the results of asking the engine for them."""
+    """The last log lines of each service, from the results of asking the engine or the journal for them."""
     parts = [f"{result['item']['name']}:\n{result['stdout']}\n{result['stderr']}".rstrip() for result in results]
-    return "A service did not come up in time. What the containers said last:\n\n" + "\n\n".join(parts)
+    return "A service did not come up in time. What was said last:\n\n" + "\n\n".join(parts)
 
 
 def _in_order(services: Amounts) -> list[str]:

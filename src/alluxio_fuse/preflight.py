@@ -134,6 +134,7 @@ def node_findings(
     if plan is not None:
         yield from _ports(plan, host, facts)
         yield from _propagation(plan, host, facts)
+        yield from _service_manager(plan, host, facts)
 
 
 def _propagation(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
@@ -146,6 +147,16 @@ def _propagation(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -
             "/ is private",
             "what a FUSE pod mounts stays in the pod, and the kubelet refuses to start it (Bidirectional)",
             "mount --make-rshared / on the node, and before the kubelet at each boot; systemd does it by itself",
+        )
+
+
+def _service_manager(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    if plan["fleet"]["platform"]["amount"] == "host" and facts["service_manager"] != "systemd":
+        yield Finding(
+            f"{host}: service manager",
+            facts["service_manager"],
+            "platform host runs FUSE as a service of systemd",
+            "write alluxio_platform: containers, or use a node that systemd started",
         )
 
 
@@ -261,9 +272,10 @@ def _outward(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _ports(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] == "container"}
+    ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] in ("container", "unit")}
     for service, keys in plan["nodes"][host].items():
-        if "ports" not in keys or f"{plan['name']}-{_dashed(service)}" in ours:
+        called = f"{plan['name']}-{_dashed(service)}"
+        if "ports" not in keys or ours & {called, f"{called}.service"}:
             continue
         for use, port in keys["ports"]["amount"].items():
             for listener in facts["listeners"]:

@@ -91,8 +91,10 @@ def _target(
         "mount_point": dataset["mount_point"],
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
         "residency": plan["fleet"]["served_from"]["amount"][dataset["name"]],
+        "direct": dataset["through"] == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
-        "first_reads": host == next(name for name, services in plan["nodes"].items() if _mounts(services)),
+        "first_reads": _own_cluster(plan)
+        and host == next(name for name, services in plan["nodes"].items() if _mounts(services)),
         **found,
     }
 
@@ -102,9 +104,10 @@ def _mounts(services: Mapping[str, Any]) -> bool:
 
 
 def _planned(cache: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the plan put the counters, and the file that says whose the caches are."""
+    """Where the plan put the counters, and what says whose the caches are: a file, where there is a cache of ours."""
+    path = f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan)
     return {
-        "identity_file": f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan),
+        **({"identity_file": path} if path else {"identity": "no cache"}),
         "metrics": {
             "fuse": _web(fuse),
             "worker": _web_of_all(plan, "worker"),
@@ -138,10 +141,14 @@ def _web(service: Mapping[str, Any]) -> list[str]:
     return [f"{service['bind_address']['amount']}:{port}"] if port else []
 
 
-def _worker_identity(plan: Mapping[str, Any]) -> str:
-    """Without a client cache the worker's tier tells which cluster this is."""
+def _own_cluster(plan: Mapping[str, Any]) -> bool:
+    return str(plan["fleet"]["platform"]["amount"]) != "host"
+
+
+def _worker_identity(plan: Mapping[str, Any]) -> str | None:
+    """Without a client cache the worker's tier tells which cluster this is; None where there is none of ours."""
     workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
-    return f"{workers[0]['tiers']['amount'][0]['path']}/.identity"
+    return f"{workers[0]['tiers']['amount'][0]['path']}/.identity" if workers else None
 
 
 def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[str, Any]:

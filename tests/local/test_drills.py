@@ -120,7 +120,7 @@ def status(variables: dict[str, Any]) -> Run:
     return playbook("playbooks/status.yml", **variables)
 
 
-def test_status_of_what_serves(readers: Readers, variables: dict[str, Any]) -> None:
+def test_status_of_what_serves(deployed: None, variables: dict[str, Any]) -> None:
     begun = time.monotonic()
     run = succeed(status(variables))
     assert time.monotonic() - begun < 10

@@ -35,6 +35,7 @@ class Result(BaseModel):
     state: str
     kind: str
     root: str
+    direct: bool | None = None  # whether FUSE reads the source itself, with neither workers nor a data cache
     at: str
     readers: int
     expected_files: int
@@ -136,6 +137,13 @@ def _doubt_of_mount(result: Result) -> str | None:
 
 
 def _cold(result: Result) -> str | None:
+    if result.direct:  # nobody counts the bytes of such a process: what came from nowhere else came from there
+        return (
+            _resident(result)
+            or _asked(result)
+            or _most(result, "client_cache", 0.01, "from a client cache")
+            or _most(result, "client_local", 0.01, "from workers")
+        )
     return _resident(result) or _least(result, "under_store", 0.95, "from the under store")
 
 
@@ -178,6 +186,14 @@ def _not_resident(result: Result) -> str | None:
     return f"only {result.resident_before:.0%} was in the page cache" if result.resident_before < 0.99 else None
 
 
+def _asked(result: Result) -> str | None:
+    """The FUSE process was asked at least once for each file, so that it was the one who answered."""
+    calls = result.counters.get("fuse_calls")
+    if calls is None:
+        return _unread(result, "fuse_calls")
+    return f"FUSE was asked {calls:.0f} times for {result.files} files" if calls < result.files else None
+
+
 def _least(result: Result, counter: str, share: float, where: str) -> str | None:
     counted = result.counted(counter)
     if counted is None:
@@ -199,7 +215,8 @@ def _unread(result: Result, counter: str) -> str:
 
 def origins(result: Result) -> dict[str, float]:
     """Share of the bytes that each level has served, the deepest first."""
-    under_store = min(1.0, result.counted("under_store") or 0.0)
+    direct = result.direct and result.state == "cold"
+    under_store = 1.0 if direct else min(1.0, result.counted("under_store") or 0.0)
     worker = min(1.0 - under_store, max(0.0, (result.counted("client_external") or 0.0) - under_store))
     client_cache = min(1.0 - under_store - worker, result.counted("client_cache") or 0.0)
     rest = max(0.0, 1.0 - under_store - worker - client_cache)

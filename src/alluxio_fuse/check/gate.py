@@ -51,7 +51,8 @@ class Finding(BaseModel):
 
 def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
     """Small files/s of the mount, page cache empty, over another path's, paired round by round: drift cancels."""
-    mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in ("client-cache", "worker")]
+    states = ("client-cache", "worker", "cold")
+    mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in states]
     other = [
         r for r in results if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker", "cached", "memory")
     ]
@@ -61,7 +62,7 @@ def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
 
 def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, residency: Mapping[str, float]) -> Finding:
     """The gate of a node without GPUs: paired rounds, or the planned mix where not the whole set can be resident."""
-    what = "client-cache small files against the local disk"
+    what = f"{'client-cache' if residency.get('client_cache') else 'mounted'} small files against the local disk"
     disk = next((row.files_per_s for row in rows if (row.path, row.state, row.kind) == ("disk", "disk", "small")), None)
     if ratio is None or disk is None:
         return Finding(outcome="CANNOT TELL", reason=f"{what}: not both were measured")

@@ -149,7 +149,9 @@ def _trainable(training: Training | None, files: int) -> bool:
 
 def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str, str, Pass]]:
     """Path, folder, state with an empty page cache, and what else a pass there needs."""
-    yield "mount", dataset["mount_point"], "client-cache" if dataset["client_cache_bytes"] else "worker", {}
+    direct = dataset.get("direct", False)
+    state = "cold" if direct else "client-cache" if dataset["client_cache_bytes"] else "worker"
+    yield "mount", dataset["mount_point"], state, {"direct": True} if direct else {}
     for other in dataset.get("compare", []):
         yield other["name"], other["mount_point"], other.get("state", "worker"), {"metrics": other["metrics"]}
     if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):

@@ -58,6 +58,7 @@ class Measured(BaseModel):
     in_use: list[str] = []
     gate: Gate | None = None
     first_reads: bool = True
+    direct: bool = False
 
 
 class Dataset(BaseModel):
@@ -192,7 +193,8 @@ def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Findi
     findings = []
     for row in table:
         proven = row.files_per_s.passes if row.files_per_s else 0
-        slices = cold_slices(measured.manifest, row.kind) if row.state == "cold" else settings.passes
+        once = row.state == "cold" and not measured.direct
+        slices = cold_slices(measured.manifest, row.kind) if once else settings.passes
         if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
             why = f"only {proven} passes have proven their state: {row.why}"
             findings.append(
@@ -203,7 +205,7 @@ def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Findi
 
 def _warm_jvm(measured: Measured) -> list[Finding]:
     """A JVM that compiles while it is measured is measured at compiling."""
-    states = ("client-cache", "worker")
+    states = ("client-cache", "worker", "cold")
     kind = warm_up_kind(measured.manifest)
     if not any((r.path, r.kind) == ("mount", kind) and r.state in states for r in measured.results):
         return []
@@ -235,7 +237,8 @@ def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measure
 
 def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[Row]:
     """Rows for what should have been measured and was not."""
-    states = ["cold", "worker", *(["client-cache"] if measured.client_cache_bytes else []), "page-cache"]
+    cached = ["client-cache"] if measured.client_cache_bytes else []
+    states = ["cold", *([] if measured.direct else ["worker", *cached]), "page-cache"]
     have = {(row.state, row.kind) for row in table if row.path == "mount"}
     missing = []
     for kind in KINDS:
@@ -244,8 +247,8 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
             if (state, kind) in have:
                 continue
             why = "no pass was made"
-            if state == "cold" and not measured.first_reads:
-                why = f"{NOT_TESTED}: another node read these bytes first"
+            if state == "cold" and not measured.first_reads and not measured.direct:
+                why = f"{NOT_TESTED}: others read these bytes first"
             elif measured.in_use:
                 why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"
             elif files < 4:

@@ -17,6 +17,8 @@ def steps(
 ) -> dict[str, Any]:
     """{first: passes, load: bool, fill: passes}; `settings` say whether there are workers and what may be disrupted."""
     mount, cache = dataset["mount_point"], dataset["client_cache_bytes"]
+    if dataset.get("direct"):
+        return {"first": [], "load": False, "fill": []}
     cold = dataset.get("first_reads", True)
     done = {one["name"] for one in kept.get("passes", [])}
     filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
@@ -40,10 +42,13 @@ def _loaded(kept: Mapping[str, Any], levels: Mapping[str, Any]) -> bool:
 
 def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
     """A line that says what is resident where."""
+    size = f"  {dataset['name']}: {header['files']} files, {_mb(header['bytes'])} MB"
+    if dataset.get("direct"):
+        return f"{size}; read from its source without a cluster, so there is no cache to fill"
     held = [f"workers hold {_mb(levels['worker_used'])} MB of all datasets"]
     if dataset["client_cache_bytes"]:
         held.append(f"the client cache {_mb(levels['client_cache_used'])} of {_mb(header['bytes'])} MB")
-    return f"  {dataset['name']}: {header['files']} files, {_mb(header['bytes'])} MB; " + ", ".join(held)
+    return f"{size}; {', '.join(held)}"
 
 
 def _mb(size: float | None) -> str:

@@ -21,8 +21,9 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
     kinds = list({id(planned): planned for planned in plans.values()}.values())
     capacity = int(sum(planned.layout.tier_capacity for planned in plans.values()) * HIGH)
     total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
-    _check_shares(fleet, capacity, total, problems)
-    _check_residency(fleet, kinds, capacity, total, problems)
+    if fleet.workers:  # what a cluster elsewhere holds, its own plan answers for
+        _check_shares(fleet, capacity, total, problems)
+        _check_residency(fleet, kinds, capacity, total, problems)
     for planned in kinds:
         if planned.kind.gpu_node:
             _check_gate(fleet, planned, problems)
@@ -33,6 +34,7 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
 
 def check_platform(intent: FleetIntent, problems: Problems) -> None:
     """What only makes sense on one platform."""
+    _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     if platform != "kubernetes":
         if said.model_fields_set:
@@ -51,6 +53,31 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
+
+
+def _check_host(intent: FleetIntent, problems: Problems) -> None:
+    """Platform host runs FUSE only: a cluster, where datasets are read through one, runs elsewhere."""
+    masters, platform = intent.alluxio_cluster.masters, intent.alluxio_platform
+    if platform != "host":
+        if intent.alluxio_cluster.model_fields_set:
+            remedy = "remove it, or write alluxio_platform: host"
+            problems.refuse("alluxio_cluster", "given", f"platform {platform} runs a cluster of its own", remedy)
+        return
+    through = [each for each in intent.alluxio_datasets if each.through == "cluster"]
+    if through and not masters:
+        problems.refuse(
+            "alluxio_cluster.masters",
+            "empty",
+            f"{', '.join(each.name for each in through)} is to be read through a cluster, and platform host runs none",
+            "name the masters of one that runs, like [alluxio.example:19998], or write through: under_store",
+        )
+    if masters and not through:
+        remedy = "remove it, or write through: cluster for a dataset"
+        problems.refuse("alluxio_cluster.masters", ", ".join(masters), "no dataset is read through a cluster", remedy)
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        if dataset.through == "under_store" and dataset.cache.model_fields_set:
+            reason = "without a cluster there are no caches to share"
+            problems.refuse(f"alluxio_datasets[{index}].cache", "given", reason, "remove it, or write through: cluster")
 
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:
@@ -170,6 +197,8 @@ def _check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     if speed is None:
         return
     for shape in fleet.shapes:
+        if not shape.through_cluster and shape.local:
+            continue
         far = 1 - planned.layout.client_caches[shape.name].share
         remote = far * (1 - 1 / fleet.workers if planned.hosts_worker else 1)
         if remote * wanted > speed / 8:
@@ -229,7 +258,7 @@ def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
 
 def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> None:
     nodes, files = fleet.load.nodes, fleet.load.files
-    if fleet.masters < 3 and (nodes >= QUORUM_NODES or files >= QUORUM_FILES):
+    if 0 < fleet.masters < 3 and (nodes >= QUORUM_NODES or files >= QUORUM_FILES):
         problems.warn("masters", f"{nodes} nodes and {files:,} files hang on one master: three survive the loss of one")
     for planned in kinds:
         for name, jvm in planned.budget.jvms.items():
@@ -249,7 +278,11 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
 
 def _check_keys(fleet: Fleet, problems: Problems) -> None:
     """Alluxio's SIMPLE authentication lets a client name its own user, Alluxio's admin included."""
-    guarded = [d.name for d in fleet.intent.alluxio_datasets if d.source.startswith("s3://") and not d.writable]
+    guarded = [
+        dataset.name
+        for dataset in fleet.intent.alluxio_datasets
+        if dataset.source.startswith("s3://") and not dataset.writable and dataset.through == "cluster"
+    ]
     if guarded:
         problems.warn(
             SECRET,

@@ -30,7 +30,7 @@ class Kind:
     disks: tuple[Disk, ...]
     nofile: int
     network_mbps: int | None
-    sonames: frozenset[str]
+    libfuse: frozenset[int]
     fuse_device: bool
     architecture: str
     tiers: tuple[CacheTier, ...] = field(compare=False)
@@ -61,9 +61,14 @@ class Fleet:
     @cached_property
     def worker_need(self) -> int:
         """Bytes of one worker's tiers, so that all workers together hold every dataset."""
-        held = [shape for shape in self.shapes if shape.through_cluster]
+        held = [shape for shape in self.shapes if shape.through_cluster and self.workers]
         parts = [tier_need(shape.size, shape.files, self.workers) for shape in held]
         return sum(parts) + SMALLEST_TIER if parts else 0
+
+    @property
+    def runs_cluster(self) -> bool:
+        """Whether masters and workers are this deployment's own; platform host runs FUSE only."""
+        return self.intent.alluxio_platform != "host"
 
     @property
     def smallest_mean(self) -> float:
@@ -77,6 +82,11 @@ class Fleet:
     @property
     def state_dir(self) -> str:
         return names.state_dir(self.name)
+
+    @property
+    def sample_source(self) -> str:
+        """Where the generated sample is made."""
+        return f"file://{self.state_dir}/sample"
 
     @property
     def mount_root(self) -> str:

@@ -188,6 +188,21 @@ class Mirrors(Strict):
     debian: str | None = None
 
 
+def _master(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", host) or not port.isdigit() or not 0 < int(port) < 65536:
+        raise _wrong("master", "not an address of a master", "write host:port, like alluxio.example:19998")
+    return value
+
+
+class RunningCluster(Strict):
+    """Only for platform `host`: the Alluxio cluster that runs elsewhere, for datasets that are read through one."""
+
+    masters: list[Annotated[str, AfterValidator(_master)]] = Field(
+        [], description="RPC addresses of its masters, host:port; each dataset is mounted there at /<name> already."
+    )
+
+
 def _labels(value: dict[str, str]) -> dict[str, str]:
     for key, label in value.items():
         if not re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62}", key) or not re.fullmatch(r"[\w.-]{0,63}", label):
@@ -259,6 +274,7 @@ class FleetIntent(Strict):
         "containers", description="Where services run."
     )
     alluxio_kubernetes: Kubernetes = Field(Kubernetes(), description="Only for platform kubernetes.")
+    alluxio_cluster: RunningCluster = Field(RunningCluster(), description="Only for platform host.")
     alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")
     alluxio_java: Literal[8, 11, 17, 21, 25] = Field(17, description="Major version of the JDK in the image.")

@@ -10,7 +10,7 @@ from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules import memory
-from alluxio_fuse.plan.units import at_least, at_most, format_size, parse_duration
+from alluxio_fuse.plan.units import at_least, at_most, format_duration, format_size, parse_duration
 from alluxio_fuse.plan.values import Service
 
 EVERYWHERE: Final = frozenset(
@@ -130,7 +130,7 @@ def _check_options(shape: Shape, service: Service, problems: Problems) -> None:
 
 def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problems: Problems) -> None:
     where = f"alluxio_datasets[{shape.index}].through"
-    if fleet.intent.alluxio_platform != "host":
+    if fleet.runs_cluster:
         problems.refuse(
             where,
             "under_store",
@@ -145,6 +145,13 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             " bytes (2007 of 2008 digests were wrong)",
             "no client_cache_size, or through: cluster",
             "page_store_needs_cluster",
+        )
+    if shape.writable or shape.within is not None:
+        problems.refuse(
+            f"alluxio_datasets[{shape.index}].{'writable' if shape.writable else 'freshness'}",
+            "true" if shape.writable else f"within: {format_duration(shape.within or 0)}",
+            "without a cluster files have no modification time, so that a change cannot be noticed",
+            f"{'writable: false' if shape.writable else 'freshness: immutable'}, or through: cluster",
         )
 
 
@@ -192,10 +199,10 @@ def _check_property(given: Given, fleet: Fleet, problems: Problems) -> None:
         reason = f"services listen on {given.service['bind_address'].amount} only"
         problems.refuse(given.path, given.text, reason, "alluxio_bind_address", "listens_where_planned")
     elif given.shape is not None:
-        _check_client_property(given, given.shape, fleet, problems)
+        _check_client_property(given, given.shape, problems)
 
 
-def _check_client_property(given: Given, shape: Shape, fleet: Fleet, problems: Problems) -> None:
+def _check_client_property(given: Given, shape: Shape, problems: Problems) -> None:
     key, text, path, service = given.key, given.text, given.path, given.service
     if key == "alluxio.user.client.cache.store.type" and text.upper() == "MEM":
         cache, heap = int(service["client_cache"].amount["size"]), int(service["heap"].amount)
@@ -206,9 +213,8 @@ def _check_client_property(given: Given, shape: Shape, fleet: Fleet, problems: P
     if key == "alluxio.user.file.writetype.default" and shape.writable and text.upper() in LOSING:
         reason = f"a file written to {shape.name} is lost if its worker dies first"
         problems.refuse(path, text, reason, "CACHE_THROUGH", "durable_writes")
-    safe = fleet.intent.alluxio_platform == "host" and not any(each.writable for each in fleet.shapes)
-    if key == "alluxio.user.unsafe.direct.local.io.enabled" and text == "true" and not safe:
-        reason = "only of read-only data, one tier, one folder, and where FUSE sees that folder"
+    if key == "alluxio.user.unsafe.direct.local.io.enabled" and text == "true":
+        reason = "only of read-only data, one tier, one folder, and where FUSE sees that folder, which it never does"
         problems.refuse(path, text, reason, "leave it to the plan", "direct_local_reads_safe")
     part = {"alluxio.user.file.metadata.sync.interval": 4, "alluxio.user.metadata.cache.expiration.time": 2}.get(key)
     if part and shape.within is not None:

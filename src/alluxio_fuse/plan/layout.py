@@ -38,6 +38,11 @@ class Shape:
     def mean(self) -> float:
         return self.size / self.files
 
+    @property
+    def local(self) -> bool:
+        """Whether the source is a folder of each node, the generated sample's included."""
+        return not self.source or self.source.startswith("file://")
+
     @cached_property
     def cache_need(self) -> int:
         return client_cache_need(self.size)

@@ -12,6 +12,7 @@ from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
 from alluxio_fuse.plan.rules.jvm import Jvm
 from alluxio_fuse.plan.site import site
+from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.values import Service, Value
 
 DERIVED = "alluxio_name and the dataset's name"
@@ -28,7 +29,6 @@ class Setting:
     nofile: Value[int]
     libfuse: Value[int]
     local_worker: bool
-    one_tier_folder: bool
 
 
 class Mounts:
@@ -53,7 +53,6 @@ class Mounts:
             setting.nofile.amount,
             setting.libfuse.amount,
             setting.local_worker,
-            setting.one_tier_folder,
         )
         if key not in self._made:
             self._made[key] = self._derive(shape, setting)
@@ -85,7 +84,10 @@ class Mounts:
             ),
             "translation": fuse.translation(),
             "expected": expectation.expected(
-                cache.room.medium if cache.room else None, cache.share, setting.local_worker
+                cache.room.medium if cache.room else None,
+                cache.share,
+                setting.local_worker,
+                through_cluster=shape.through_cluster,
             ),
             "ports": ports.fuse_ports(shape.index, fleet.intent.alluxio_port_offset, fleet.upstream),
             "bind_address": Value(
@@ -94,7 +96,10 @@ class Mounts:
         }
         if not shape.through_cluster:
             service["under_store"] = Value(
-                shape.source, "under_store", "read without a cluster", "alluxio_datasets[].through"
+                shape.source or fleet.sample_source,
+                "under_store",
+                "read without a cluster",
+                "alluxio_datasets[].through",
             )
         return service | {"properties": site(self._properties(shape, setting, service), name, fleet)}
 
@@ -123,11 +128,15 @@ class Mounts:
             entries=service["metadata_cache_entries"].amount,
             libfuse=setting.libfuse.amount,
             web_port=service["ports"].amount.get("web"),
-            workers=fleet.workers,
-            # Containers and pods do not see the worker's folder; reads of a whole client cache do not need it.
-            direct_local_reads=fleet.intent.alluxio_platform == "host"
-            and setting.one_tier_folder
-            and not any(each.writable for each in fleet.shapes)
-            and cache["path"] is None,
+            many_workers=shape.through_cluster and (fleet.workers > 1 or not fleet.runs_cluster),
+            through_cluster=shape.through_cluster,
+            source=self._source_properties(shape),
         )
         return properties.fuse(fleet.cluster, client)
+
+    def _source_properties(self, shape: Shape) -> dict[str, str]:
+        """Of a source that FUSE reads itself; the sample is a folder and needs none."""
+        named = self._fleet.intent.alluxio_datasets
+        if shape.through_cluster or not named:
+            return {}
+        return source_properties(named[shape.index], writable=shape.writable)

@@ -34,7 +34,7 @@ class NodePlan:
 
 def bears_worker(kind: Kind, fleet: Fleet) -> bool:
     """Whether a worker fits beside everything else, if only as a lean one."""
-    return kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
+    return fleet.runs_cluster and kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
 
 
 def plan_node(
@@ -80,16 +80,16 @@ def plan_node(
             services[name] = process(name, divided.jvms[name], tmpfs, fleet, cpus=cpus, files=files)
     if hosts_worker:
         services["worker"]["tiers"] = _tiers(layout, fleet)
-    there = _there(kind.sonames) if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
+    there = kind.libfuse if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
     libfuse = fuse.libfuse_version(fleet.intent.alluxio_libfuse, there, fleet.upstream)
     services["node"]["libfuse"] = _libfuse(libfuse, fleet.intent.alluxio_platform)
     if kind.gpu_node and libfuse.amount not in there:
         problems.refuse(
             f"{example}: alluxio_libfuse",
             libfuse.amount,
-            f"the node has {', '.join(sorted(kind.sonames)) or 'no libfuse'};"
-            " Alluxio's library needs libfuse.so.2 or libfuse3.so.3",
-            "install one of them (role libfuse)",
+            f"Alluxio's library loads libfuse.so.2 or libfuse3.so.3, and of these the node can have version"
+            f" {' and '.join(map(str, sorted(there))) or 'none'}",
+            f"alluxio_libfuse: {max(there)}" if there else "another distribution, or platform containers",
             "libfuse_there",
         )
     for shape in shapes:
@@ -102,7 +102,6 @@ def plan_node(
             nofile=files,
             libfuse=libfuse,
             local_worker=hosts_worker,
-            one_tier_folder=len(layout.tiers) == 1,
         )
         services[name] = mounts.service(shape, setting)
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)
@@ -168,11 +167,6 @@ def _libfuse(chosen: Value[int], platform: str) -> Value[list[int]]:
     if platform == "host":
         return Value([chosen.amount], "libfuse", "FUSE runs on the node itself", chosen.source)
     return Value([], "libfuse", "FUSE runs from the image; the node has the kernel's part only", "alluxio_platform")
-
-
-def _there(sonames: frozenset[str]) -> frozenset[int]:
-    known = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
-    return frozenset(known[soname] for soname in sonames if soname in known)
 
 
 def _tiers(layout: Layout, fleet: Fleet) -> Value[list[dict[str, Any]]]:

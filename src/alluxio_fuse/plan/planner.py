@@ -79,8 +79,12 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     for name in problems.force - INVARIANTS.keys():
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
+    if intent.alluxio_platform == "host" and (unused := [name for name in said if "masters" in said[name]["groups"]]):
+        problems.warn(
+            "masters", f"platform host runs no masters: that {', '.join(unused)} is in this group means nothing"
+        )
     kinds = {
-        name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name))
+        name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)
@@ -93,7 +97,8 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
 def _nodes(
     read: Mapping[str, tuple[NodeIntent, Facts]], kinds: Mapping[str, Kind], intent: FleetIntent, problems: Problems
 ) -> list[Node]:
-    alone = len(read) == 1
+    # where nothing listens for other nodes, no address is asked for
+    alone = len(read) == 1 or (intent.alluxio_platform == "host" and not intent.alluxio_cluster.masters)
     nodes = []
     for name, (said, facts) in read.items():
         address, bind = address_of(
@@ -107,8 +112,9 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     shapes = read_shapes(intent, facts, problems)
     masters = [node for node in nodes if node.kind.master]
     mounting = [node for node in nodes if node.kind.gpu_node]
+    own = intent.alluxio_platform != "host"
     for group, found in (("masters", masters), ("gpu_nodes", mounting)):
-        if not found:
+        if not found and (own or group != "masters"):
             problems.refuse(group, "empty", "no host is in this group", f"put at least one host into {group}")
     if masters and len(masters) % 2 == 0:
         problems.refuse(
@@ -122,7 +128,8 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     if intent.alluxio_platform == "kubernetes":
         quorum = tuple(f"{intent.alluxio_name}-master-{number}" for number in range(len(masters)))
     cluster = Cluster(
-        masters=quorum,
+        masters=quorum if own else tuple(intent.alluxio_cluster.masters),
+        external=not own,
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",
@@ -130,7 +137,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
     )
     overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in shapes), problems)
-    workers = len(mounting)
+    workers = len(mounting) if own else 0
     return Fleet(
         intent,
         shapes,
@@ -159,7 +166,7 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         examples.setdefault(node.kind, node.name)
     alike = Counter(node.kind for node in nodes)
     titles = {k: name if alike[k] == 1 else f"{name} and {alike[k] - 1} alike" for k, name in examples.items()}
-    bearing = {kind for kind in examples if bears_worker(kind, fleet)} or set(examples)
+    bearing = {kind for kind in examples if bears_worker(kind, fleet)} or set(examples if fleet.runs_cluster else ())
     fleet = replace(fleet, workers=sum(node.kind.gpu_node and node.kind in bearing for node in nodes))
     mounts = Mounts(fleet)
     plans: dict[Kind, NodePlan] = {}
@@ -171,7 +178,7 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
     for kind, title in titles.items():
         check_node(plans[kind], problems)
         check_mounts(plans[kind], fleet, problems)
-        if kind.gpu_node and not plans[kind].hosts_worker:
+        if fleet.runs_cluster and kind.gpu_node and not plans[kind].hosts_worker:
             _warn_of_remote_worker(title, plans[kind], problems)
     by_host = {node.name: plans[node.kind] for node in nodes}
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)

@@ -28,6 +28,8 @@ SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
+SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
+LIBFUSE_PACKAGES = {("debian", "11"): {2, 3}, ("debian", "12"): {2, 3}, ("debian", "13"): {2}}
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -149,7 +151,7 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
         return None
 
 
-def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str) -> Kind:
+def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str, platform: str) -> Kind:
     """What the values of a node depend on."""
     gpus: dict[str, int] = {}
     if intent.alluxio_gpus is None:
@@ -160,7 +162,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str)
     speeds = [interface.speed_mbps for interface in facts.network if interface.speed_mbps]
     tiers = tuple(intent.alluxio_cache_tiers)
     return Kind(
-        master="masters" in groups,
+        master="masters" in groups and platform != "host",
         gpu_node="gpu_nodes" in groups,
         memory=coarse(facts.memory.total, facts.memory.total),
         memory_limit=facts.memory.limit,
@@ -175,11 +177,17 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str)
         else (),
         nofile=facts.nofile.hard,
         network_mbps=max(speeds, default=None),
-        sonames=frozenset(facts.fuse.sonames),
+        libfuse=_libfuse(facts),
         fuse_device=facts.fuse.device,
         architecture=facts.architecture,
         tiers=tiers,
     )
+
+
+def _libfuse(facts: Facts) -> frozenset[int]:
+    """Versions of libfuse that Alluxio can load on a node: those that are there, and those that role libfuse brings."""
+    there = {version for soname, version in SONAMES.items() if soname in facts.fuse.sonames}
+    return frozenset(there | LIBFUSE_PACKAGES.get((facts.distribution.id, facts.distribution.version), set()))
 
 
 def _disk(found: BlockDevice, facts: Facts) -> Disk:
@@ -244,7 +252,7 @@ def _first_ipv4(addresses: list[str]) -> str:
 def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> tuple[Shape, ...]:
     """Files and bytes of every dataset: declared, else counted at the source."""
     if not intent.alluxio_datasets:
-        return (_sample_shape(intent.alluxio_sample),)
+        return (_sample_shape(intent.alluxio_sample, through_cluster=intent.alluxio_platform != "host"),)
     shapes = []
     for index, dataset in enumerate(intent.alluxio_datasets):
         files, size = _measured(dataset, index, facts, problems)
@@ -267,9 +275,9 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
     return tuple(shapes)
 
 
-def _sample_shape(sample: Sample) -> Shape:
+def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
     size = round((sample.images * SAMPLE_IMAGE + sample.shards * SAMPLE_SHARD) * SAMPLE_MARGIN)
-    return Shape(sample.name, 0, sample.images + sample.shards, size, False, None, False, None, True)
+    return Shape(sample.name, 0, sample.images + sample.shards, size, False, None, False, None, through_cluster)
 
 
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> tuple[int, int]:

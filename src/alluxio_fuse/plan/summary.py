@@ -5,11 +5,11 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import Dataset
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
+from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.units import format_duration, format_size
 from alluxio_fuse.plan.values import Service, Value
 
@@ -17,7 +17,9 @@ DECLARED = "declared"
 
 
 def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
-    """Part of all datasets that the workers of the fleet hold together."""
+    """Part of all datasets that the workers of the fleet hold together; all, of a cluster that is planned elsewhere."""
+    if not fleet.runs_cluster:
+        return 1.0
     total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
     capacity = sum(planned.layout.tier_capacity * HIGH for planned in plans.values())
     return min(1.0, capacity / total) if total else 0.0
@@ -26,7 +28,8 @@ def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
 def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     """The values that belong to no single node."""
     intent = fleet.intent
-    share = worker_share(fleet, plans)
+    held = worker_share(fleet, plans)
+    share = {shape.name: held if shape.through_cluster else 0.0 for shape in fleet.shapes}
     mounted = [planned for planned in plans.values() if planned.kind.gpu_node]
     alike = {id(planned.layout): planned for planned in mounted}.values()
     client = {
@@ -56,16 +59,21 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
-        "served_from": _per_dataset(fleet, lambda s: understore.served_from(client[s.name], share)),
+        "served_from": _per_dataset(fleet, lambda s: understore.served_from(client[s.name], share[s.name])),
         "gate": _gate(fleet, mounted),
-        "under_store": _per_dataset(fleet, lambda s: understore.under_store_cost(s.files, s.size, share)),
+        "under_store": _per_dataset(fleet, lambda s: understore.under_store_cost(s.files, s.size, share[s.name])),
         "copies": _per_dataset(
             fleet,
             lambda s: understore.copies(
-                fleet.workers, sum(p.layout.client_caches[s.name].share >= 1 for p in mounted), share
+                fleet.workers, sum(p.layout.client_caches[s.name].share >= 1 for p in mounted), share[s.name]
             ),
         ),
-        "warm_strategy": _per_dataset(fleet, lambda s: understore.warm_strategy(share, client[s.name])),
+        "warm_strategy": _per_dataset(
+            fleet,
+            lambda s: understore.warm_strategy(
+                share[s.name], client[s.name], own_workers=fleet.runs_cluster, through_cluster=s.through_cluster
+            ),
+        ),
         "staleness": _per_dataset(fleet, _staleness),
     }
 
@@ -94,7 +102,7 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
     amount = []
     for shape in fleet.shapes:
         dataset = named.get(shape.name)
-        source = dataset.source if dataset else f"file://{fleet.state_dir}/sample"
+        source = dataset.source if dataset else fleet.sample_source
         amount.append(
             {
                 "name": shape.name,
@@ -105,9 +113,10 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
                 "writable": shape.writable,
                 "freshness": "immutable" if shape.within is None else f"within: {format_duration(shape.within)}",
                 "pin": shape.pin,
+                "through": "cluster" if shape.through_cluster else "under_store",
                 "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
                 "mount_point": names.mount_point(fleet.name, shape.name),
-                "options": _mount_properties(dataset, shape) if dataset else {},
+                "options": source_properties(dataset, writable=shape.writable) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
                 "sample": None
                 if dataset
@@ -120,30 +129,13 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
     return Value(amount, "datasets", why, "alluxio_datasets")
 
 
-def _mount_properties(dataset: Dataset, shape: Shape) -> dict[str, str]:
-    """Properties of the nested mount in Alluxio; keys are joined to them elsewhere."""
-    if not dataset.source.startswith("s3://"):
-        return {}
-    options = {
-        "alluxio.underfs.s3.inherit.acl": "false",
-        "alluxio.underfs.s3.default.mode": "0755" if shape.writable else "0555",
-    }
-    if dataset.s3 and dataset.s3.endpoint:
-        options["alluxio.underfs.s3.endpoint"] = dataset.s3.endpoint
-    if dataset.s3 and dataset.s3.region:
-        options["alluxio.underfs.s3.endpoint.region"] = dataset.s3.region
-    if dataset.s3 and dataset.s3.path_style:
-        options["alluxio.underfs.s3.disable.dns.buckets"] = "true"
-    return options
-
-
-def _residency(fleet: Fleet, client: dict[str, float], share: float, alike: Any) -> Value[dict[str, Any]]:
+def _residency(fleet: Fleet, client: dict[str, float], share: dict[str, float], alike: Any) -> Value[dict[str, Any]]:
     total = sum(shape.size for shape in fleet.shapes)
     spare = min((p.services["node"]["memory_page_cache"].amount for p in alike), default=0)
     amount = {
         shape.name: {
             "client_cache": round(client[shape.name], 3),
-            "worker": round(share, 3),
+            "worker": round(share[shape.name], 3),
             "page_cache": round(min(1.0, max(0, spare) / total), 3),
         }
         for shape in fleet.shapes

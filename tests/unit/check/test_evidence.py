@@ -54,6 +54,27 @@ def test_what_disproves_a_state(passed: Made, state: str, fields: dict[str, Any]
     assert reason in str(doubt(Result.model_validate(passed("mount", state, **fields))))
 
 
+@pytest.mark.parametrize(
+    ("fields", "calls", "reason"),
+    [
+        ({}, 9000, None),
+        ({"resident_before": 0.4}, 9000, "40% was in the page cache before"),
+        ({}, 0, "FUSE was asked 0 times for 4000 files"),
+        ({}, None, "the counter fuse_calls could not be read"),
+        ({"counters": {"under_store": 0.0, "client_cache": 0.5}}, 9000, "50% came from a client cache"),
+    ],
+)
+def test_without_a_cluster_cold_is_what_came_from_nowhere_else(
+    passed: Made, fields: dict[str, Any], calls: int | None, reason: str | None
+) -> None:
+    none = {"counters": {"under_store": 0.0, "client_external": 0.0, "worker": 0.0}}
+    read = passed("mount", "cold", **{**none, **fields}, direct=True)
+    read["counters"] |= {"worker": None, "under_store": None, "fuse_calls": calls}
+    result = Result.model_validate(read)
+    assert doubt(result) == reason
+    assert origins(result)["under_store"] == 1.0
+
+
 def test_a_disk_that_answers_from_memory_is_no_disk(passed: Made) -> None:
     result = Result.model_validate(passed("disk", "disk", storage_bytes=10_000_000))
     assert doubt(result) == "only 10 MB came from the device"

@@ -51,6 +51,14 @@ def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
     assert [sum(one["kind"] == kind for one in fill) for kind in passes.KINDS] == [5, 3]
 
 
+def test_without_a_cluster_nothing_is_filled_and_cold_is_read_again_and_again() -> None:
+    dataset = DATASET | {"client_cache_bytes": 0, "direct": True}
+    assert warming.steps(HEADER, dataset, {}, EMPTY, ALL) == {"first": [], "load": False, "fill": []}
+    check = [one for one in passes.rounds(HEADER, dataset, SETTINGS) if one["path"] == "mount"]
+    assert {one["state"] for one in check} == {"warm-up", "cold", "page-cache"}
+    assert all(one["direct"] for one in check)
+
+
 @given(cache=st.integers(0, 2_000_000_000))
 def test_the_check_reads_what_is_resident(cache: int) -> None:
     fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)

@@ -18,7 +18,7 @@ METRICS = {
     },
     "meters": {"Client.CacheBytesReadCache": {"count": 42, "mean_rate": 1.0}},
     "gauges": {"Client.CacheSpaceUsed": {"value": 9}, "Master.RoleId": {"value": "PRIMARY"}},
-    "timers": {},
+    "timers": {"Client.Fuse.TotalCalls": {"count": 11, "p99": 0.1}},
 }
 
 
@@ -49,6 +49,7 @@ def test_counters_are_summed_over_tags_and_processes(process: str) -> None:
         "client_local": 0,
         "worker": 14,
         "under_store": 240,
+        "fuse_calls": 11,
     }
 
 

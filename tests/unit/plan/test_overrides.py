@@ -11,6 +11,7 @@ from alluxio_fuse.plan.units import GIB, MIB
 
 SET = "fuse/imagenet-sample"
 FRESH = [{"name": "live", "source": "s3://b/live", "files": 100, "bytes": "1Gi", "freshness": "within: 40s"}]
+WITHOUT_CLUSTER = {"name": "set", "source": "s3://b/set", "files": 100, "bytes": "1Gi", "through": "under_store"}
 WRITABLE = [{"name": "out", "source": "s3://b/out", "files": 100, "bytes": "1Gi", "writable": True}]
 
 
@@ -77,7 +78,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("budget_fits", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "4Ti"}]}),
     ("tier_is_mounted", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/mnt/gone"}]}),
     ("page_store_needs_cluster", {"alluxio_platform": "host", "alluxio_overrides": {"fuse.client_cache_size": "1Gi"},
-                                  "alluxio_datasets": [FRESH[0] | {"through": "under_store"}]}),
+                                  "alluxio_datasets": [WITHOUT_CLUSTER]}),
 ]  # fmt: skip
 
 
@@ -97,9 +98,17 @@ def test_every_invariant_that_a_finding_can_name_is_documented() -> None:
 
 
 def test_a_libfuse_that_is_not_there(finding: Any) -> None:
-    hosts = local(alluxio_platform="host")
+    hosts = local(alluxio_platform="host", alluxio_libfuse=3)
+    hosts["localhost"]["facts"]["distribution"] = {"id": "debian", "version": "13"}
     hosts["localhost"]["facts"]["fuse"]["sonames"] = ["libfuse3.so.4"]
-    assert finding(hosts).invariant == "libfuse_there"
+    found = finding(hosts)
+    assert (found.invariant, found.remedy.partition(" (")[0]) == ("libfuse_there", "alluxio_libfuse: 2")
+
+
+def test_a_libfuse_that_the_role_brings(planned: Any) -> None:
+    hosts = local(alluxio_platform="host")
+    hosts["localhost"]["facts"]["fuse"]["sonames"] = []
+    assert planned(hosts).nodes["localhost"]["node"]["libfuse"].amount == [2]
 
 
 @pytest.mark.parametrize(

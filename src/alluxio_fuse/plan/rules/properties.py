@@ -24,6 +24,7 @@ class Cluster:
     upstream: bool
     clients: int
     object_store: bool
+    external: bool = False
     load_batch: Value[int] | None = None
 
 
@@ -56,6 +57,11 @@ def addresses(cluster: Cluster) -> Properties:
     made: Properties = {}
     ports = cluster.offset_ports
     where = Because(made, "addresses", "where the masters are", OWN)
+    if cluster.external:
+        Because(made, "addresses", "the cluster that runs elsewhere", "alluxio_cluster.masters")(
+            {"master.rpc.addresses": ",".join(cluster.masters)}
+        )
+        return made
     where({"master.rpc.port": ports["master"]["rpc"], "job.master.rpc.port": ports["job_master"]["rpc"]})
     if len(cluster.masters) == 1:
         where({"master.hostname": cluster.masters[0], "job.master.hostname": cluster.masters[0]})
@@ -230,8 +236,9 @@ class Client:
     entries: int
     libfuse: int
     web_port: int | None
-    workers: int
-    direct_local_reads: bool
+    many_workers: bool
+    through_cluster: bool
+    source: Mapping[str, str]
 
 
 def own_address(address: str) -> Value[str]:
@@ -241,7 +248,7 @@ def own_address(address: str) -> Value[str]:
 
 def fuse(cluster: Cluster, client: Client) -> Properties:
     """The site file of one dataset's FUSE process, without its node's own address."""
-    made = addresses(cluster)
+    made = addresses(cluster) if client.through_cluster else _under_store(client)
     Because(
         made,
         "libfuse",
@@ -273,7 +280,7 @@ def fuse(cluster: Cluster, client: Client) -> Properties:
             "user.metrics.collection.enabled": False,
         }
     )
-    if client.workers > 1:
+    if client.many_workers:
         Because(
             made,
             "one_cold_read",
@@ -285,13 +292,6 @@ def fuse(cluster: Cluster, client: Client) -> Properties:
                 "user.ufs.block.read.location.policy.deterministic.hash.shards": 1,
             }
         )
-    if client.direct_local_reads:
-        Because(
-            made,
-            "direct_local_reads",
-            "read-only, one tier, one folder, seen by the client",
-            "Alluxio: unsafe otherwise",
-        )({"user.unsafe.direct.local.io.enabled": True})
     if client.writable:
         Because(
             made,
@@ -304,6 +304,15 @@ def fuse(cluster: Cluster, client: Client) -> Properties:
     )
     Because(made, "slow_calls", "a slow call is named in the log", "Fluid: 1000ms, Alluxio: 10s")(
         {"fuse.logging.threshold": "1000ms"}
+    )
+    return made
+
+
+def _under_store(client: Client) -> Properties:
+    """What is said of a source that is read without a cluster; keys are joined in elsewhere."""
+    made: Properties = {}
+    Because(made, "under_store", "how the source is reached", "alluxio_datasets[].s3")(
+        {key.removeprefix("alluxio."): value for key, value in client.source.items()}
     )
     return made
 

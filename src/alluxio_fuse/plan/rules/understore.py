@@ -41,8 +41,15 @@ def staleness(sync: int, metadata: int, kernel: int, bound: int | None) -> tuple
 
 
 @rule("Alluxio 2.9.4: fs load reads each block once into one worker")
-def warm_strategy(resident: float, client_cached: float) -> tuple[list[str], str]:
+def warm_strategy(
+    resident: float, client_cached: float, *, own_workers: bool = True, through_cluster: bool = True
+) -> tuple[list[str], str]:
     """Steps of the warm-up."""
+    if not through_cluster:
+        return [], "read without a cluster: the page cache of each node is all there is to fill, and readers fill it"
+    if not own_workers:
+        steps = ["read-through"] if client_cached > 0 else []
+        return steps, "the cluster elsewhere loads its own workers; reading through each mount fills its client cache"
     steps = (["load"] if resident > 0 else []) + (["read-through"] if client_cached > 0 else [])
     if resident < 1:
         return steps, f"workers hold {resident:.0%}: loading fills them, the rest stays in the under store"

@@ -1,0 +1,139 @@
+"""Turns a node's amounts into the systemd units of the `host` platform, and the folders and files they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+ROLE = "platform_host"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One FUSE mount as a systemd service.
+
+    `arguments` follow the JVM's options: the main class and what is for it. `memory` is in bytes. `properties` is
+    complete but for keys of object stores (`under_store` says whether those are joined into the site file on the node).
+    `requires`: folders that the unit is started after. `client_cache`: empty where there is none.
+    """
+
+    name: str
+    dataset: str
+    arguments: list[str]
+    environment: dict[str, str]
+    memory: int
+    nofile: int
+    capabilities: list[str]
+    requires: list[str]
+    conf_dir: str
+    properties: dict[str, str]
+    under_store: bool
+    mount_point: str
+    mount_parent: dict[str, Any]
+    client_cache: str
+
+
+def units(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+    """The units of `host`: :class:`Unit` as a dictionary, one for each dataset that is mounted there."""
+    state_dir = plan["nodes"][host]["node"]["state_dir"]["amount"]
+    return [
+        asdict(
+            _unit(
+                plan["name"], service.partition("/")[2], {key: each["amount"] for key, each in keys.items()}, state_dir
+            )
+        )
+        for service, keys in plan["nodes"][host].items()
+        if service.startswith("fuse/")
+    ]
+
+
+def unit_folders(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
+    """Folders that units read and write, and readers enter: `{path, uid, gid, mode, contents}`, in the order of making.
+
+    `contents` says whether removal takes what is in them, too. Mount points are made elsewhere.
+    """
+
+    def folder(path: str, contents: bool, mode: str = "0755", uid: int = 0, gid: int = 0) -> dict[str, Any]:
+        return {"path": path, "uid": uid, "gid": gid, "mode": mode, "contents": contents}
+
+    parents = [unit["mount_parent"] for unit in made]
+    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
+    return [
+        folder(f"{state_dir}/conf", contents=True),
+        *(folder(unit["conf_dir"], contents=True) for unit in made),
+        *(folder(unit["client_cache"], contents=True, mode="0700") for unit in made if unit["client_cache"]),
+        *(folder(root, contents=False) for root in roots),
+        *(folder(one["path"], False, one["mode"], one["uid"], one["gid"]) for one in parents),
+    ]
+
+
+def unit_items(made: Sequence[Mapping[str, Any]], state_dir: str, home: str) -> list[dict[str, Any]]:
+    """What the host platform makes, as items of the ownership record, in the order of making."""
+    items = [("directory", home, True)]
+    items += [("directory", folder["path"], folder["contents"]) for folder in unit_folders(made, state_dir)]
+    items += [("directory", unit["mount_point"], False) for unit in made]
+    items += [("unit", unit["name"], False) for unit in made]
+    return [{"kind": kind, "id": key, "data": {"role": ROLE, "contents": contents}} for kind, key, contents in items]
+
+
+def unit_words(words: Sequence[str]) -> str:
+    """Words as a setting of a unit file has them, each taken literally."""
+    return " ".join(f'"{_escaped(word)}"' for word in words)
+
+
+def unit_command(words: Sequence[str]) -> str:
+    """Words of a command line in a unit file, where a dollar would begin a variable."""
+    return unit_words(words).replace("$", "$$")
+
+
+def unit_environment(environment: Mapping[str, str]) -> list[str]:
+    """Values of `Environment=`, one for each variable."""
+    return [unit_words([f"{key}={value}"]) for key, value in environment.items()]
+
+
+def java_home(installed: Sequence[Mapping[str, Any]], major: int, named: str) -> str:
+    """The JDK that Alluxio is started with: the one that was named, else the first of that version on the node."""
+    return named or next((str(one["home"]) for one in installed if one["major"] == major), "")
+
+
+def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> Unit:
+    called = f"{name}-fuse-{dataset}"
+    source = fuse.get("under_store", "")
+    folder = source.removeprefix("file://") if source.startswith("file://") else ""
+    cache = str(fuse["client_cache"]["path"]) if fuse["client_cache"]["enabled"] else ""
+    return Unit(
+        name=f"{called}.service",
+        dataset=dataset,
+        arguments=[*_main(fuse, source), *_options(fuse["mount_options"])],
+        environment={"ALLUXIO_FUSE_JAVA_OPTS": " ".join(fuse["jvm_flags"]), **fuse["environment"]},
+        memory=fuse["container_memory"],
+        nofile=fuse["nofile"],
+        # a folder may belong to the service user alone; root without this capability is a user like any other
+        capabilities=["CAP_SYS_ADMIN", *(["CAP_DAC_READ_SEARCH"] if folder else [])],
+        requires=[path for path in (folder, cache) if path],
+        conf_dir=f"{state_dir}/conf/{called}",
+        properties=fuse["properties"],
+        under_store=source.startswith("s3://"),
+        mount_point=fuse["mount_point"],
+        mount_parent=fuse["mount_parent"],
+        client_cache=cache,
+    )
+
+
+def _main(fuse: Mapping[str, Any], source: str) -> list[str]:
+    """Main class and where it mounts what. The image's own class asks a master first, so it is not for without one."""
+    point = ["-m", fuse["mount_point"]]
+    if source:
+        return ["alluxio.fuse.AlluxioFuse", *point, "-u", source, "-c", "false"]
+    return ["alluxio.image.Start", "fuse", *point, "-a", fuse["alluxio_path"]]
+
+
+def _options(options: Sequence[str]) -> list[str]:
+    return ["-o", ",".join(options)] if options else []
+
+
+def _escaped(word: str) -> str:
+    for special, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("\n", "\\n")):
+        word = word.replace(special, written)
+    return word

@@ -1,0 +1,318 @@
+"""Platform host on a systemd node: real Alluxio FUSE, straight on a folder and on a bucket, every byte compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from object_store import object_store
+
+CHECKOUT = Path(__file__).parents[2]
+NODE = "alluxio-fuse-test-host"
+IMAGE = "localhost/alluxio-fuse:2.9.6"
+DATASETS = ("folder", "bucket")
+UNIT = "alluxio-fuse-fuse-{}.service"
+MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
+SOURCE = "/srv/pictures"
+FILES = {f"n{n % 3}/{n} of 120.JPEG": 1 + 1663 * n for n in range(120)} | {"large": 20_000_000}
+VERDICT_TASK = "report : End as the verdict says"
+CHANGED = re.compile(r"^node1\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
+Job = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=False)
+
+
+def inside(command: str) -> str:
+    """What a command says on the node; it must succeed."""
+    done = podman("exec", NODE, "bash", "-c", command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def ended(done: subprocess.CompletedProcess[str]) -> str:
+    """The output of a job that did all its work. On a busy machine it may leave undecided how fast that is."""
+    undecided = "verdict  CANNOT TELL" in done.stdout and VERDICT_TASK in done.stdout.rpartition("\nTASK [")[2]
+    assert done.returncode == 0 or undecided, done.stdout[-6000:]
+    return done.stdout
+
+
+def changed(done: subprocess.CompletedProcess[str]) -> int:
+    """Tasks that changed the node."""
+    return sum(int(found) for found in CHANGED.findall(ended(done)))
+
+
+def snapshot(path: Path) -> Path:
+    tool = (CHECKOUT / "tests/snapshot.py").read_text()
+    take = ["podman", "exec", "--interactive", NODE, "python3", "-", "take"]
+    path.write_text(subprocess.run(take, input=tool, capture_output=True, text=True, check=True).stdout)
+    return path
+
+
+def mounted(dataset: str) -> bool:
+    return podman("exec", NODE, "mountpoint", "--quiet", MOUNT_POINT.format(dataset)).returncode == 0
+
+
+def main_pid(dataset: str) -> str:
+    return inside(f"systemctl show --property MainPID --value {UNIT.format(dataset)}")
+
+
+def digests(folder: str) -> dict[str, str]:
+    lines = inside(f"cd {folder} && find . -type f -print0 | xargs -0 sha256sum").splitlines()
+    return {line[66:].removeprefix("./"): line[:64] for line in lines}
+
+
+def right(dataset: str) -> bool:
+    """Whether the mount has every file of the source, and every byte as it is there."""
+    assert mounted(dataset)
+    return digests(MOUNT_POINT.format(dataset)) == {name: hashlib.sha256(made(name)).hexdigest() for name in FILES}
+
+
+def made(name: str) -> bytes:
+    """The content of a file: the same each time, and unlike any other's."""
+    return random.Random(name).randbytes(FILES[name])
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[str]:
+    """A Debian 12 with a folder of data, without Java and libfuse; the address where it reaches this machine."""
+    subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
+    podman("rm", "--force", "--time", "1", NODE)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
+    cache.mkdir(parents=True, exist_ok=True)
+    packages = f"--volume={cache}:/var/cache/apt/archives"
+    up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
+    subprocess.run(up, cwd=CHECKOUT, check=True)
+    yield inside("ip route show default").split()[2]
+    podman("rm", "--force", "--time", "1", NODE)
+
+
+@pytest.fixture(scope="module")
+def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
+    """Runs a playbook on that node, with a folder and a bucket of the same files."""
+    folder = tmp_path_factory.mktemp("set")
+    for name in FILES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(made(name))
+    podman("cp", str(folder), f"{NODE}:{SOURCE}")
+    inside(f"chmod --recursive a+rX {SOURCE}")
+    with object_store(tmp_path_factory.mktemp("store"), node) as store:
+        client = store.client()
+        client.create_bucket(Bucket="training")
+        for name in FILES:
+            client.upload_file(str(folder / name), "training", f"set/{name}")
+        s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
+        said: dict[str, Any] = {
+            "alluxio_datasets": [
+                {"name": "folder", "source": f"file://{SOURCE}", "through": "under_store"},
+                {"name": "bucket", "source": "s3://training/set", "through": "under_store", "s3": s3},
+            ],
+            "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        }
+        extra = tmp_path_factory.mktemp("said") / "extra.json"
+
+        def run(playbook: str, *, also: Sequence[object] = (), **more: object) -> subprocess.CompletedProcess[str]:
+            extra.write_text(json.dumps(said | {"alluxio_datasets": [*said["alluxio_datasets"], *also]} | more))
+            ansible = str(Path(sys.executable).with_name("ansible-playbook"))
+            plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
+            return subprocess.run(
+                [ansible, "--inventory", "tests/nodes/host", playbook, "--extra-vars", f"@{extra}"],
+                cwd=CHECKOUT,
+                env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+
+        yield run
+
+
+@pytest.fixture(scope="module")
+def before(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The node as it was before the first run."""
+    return snapshot(tmp_path_factory.mktemp("before") / "before.json")
+
+
+@pytest.fixture(scope="module")
+def first(job: Job, before: Path) -> subprocess.CompletedProcess[str]:
+    """The main job, run once."""
+    return job("site.yml")
+
+
+@pytest.fixture(scope="module")
+def again(job: Job, first: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The main job, run once more: tasks that changed something, and whether the processes are the same."""
+    was = [main_pid(dataset) for dataset in DATASETS]
+    done = job("site.yml")
+    named = re.findall(r"TASK \[(.*?)\].*\n(?:(?!TASK).*\n)*?changed", done.stdout)
+    return {"changed": changed(done), "named": named, "kept": was == [main_pid(dataset) for dataset in DATASETS]}
+
+
+def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> None:
+    done = job("playbooks/preflight.yml", alluxio_overrides={"fuse/folder.client_cache_size": "64Mi"})
+    assert done.returncode != 0
+    assert "alluxio_datasets[0].through: under_store" in done.stdout
+    assert "a data cache returns other files' bytes" in done.stdout
+    assert "do:  no client_cache_size, or through: cluster" in done.stdout
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_file_is_right(first: subprocess.CompletedProcess[str], dataset: str) -> None:
+    assert changed(first) > 0
+    assert right(dataset)
+
+
+def test_the_check_knows_the_states_that_there_are(first: subprocess.CompletedProcess[str]) -> None:
+    ended(first)
+    newest = max((CHECKOUT / "runs").glob("*/check.json"))
+    for dataset in json.loads(newest.read_text())["datasets"]:
+        rows = {(row["kind"], row["state"]): row for row in dataset["rows"] if row["path"] == "mount"}
+        assert set(rows) == {(kind, state) for kind in ("small", "large") for state in ("cold", "page-cache")}
+        assert all(row["established"] or row["why"].startswith("not tested") for row in rows.values()), rows
+        assert rows["small", "cold"]["origins"]["under_store"] == 1
+        assert (dataset["wrong"], dataset["digested"] > 0) == (0, True)
+
+
+def test_least_privilege(first: subprocess.CompletedProcess[str]) -> None:
+    """Capabilities as numbers of bits: SYS_ADMIN is 21, DAC_READ_SEARCH 2."""
+    assert changed(first) > 0
+    for dataset, bits in (("folder", {2, 21}), ("bucket", {21})):
+        status = inside(f"cat /proc/{main_pid(dataset)}/status")
+        held = int(re.findall(r"^CapEff:\s+(\w+)", status, re.MULTILINE)[0], 16)
+        assert {bit for bit in range(64) if held >> bit & 1} == bits
+        assert re.search(r"^NoNewPrivs:\s+1$", status, re.MULTILINE)
+        assert re.search(r"^Seccomp:\s+2$", status, re.MULTILINE)
+        assert podman("exec", NODE, "touch", f"{MOUNT_POINT.format(dataset)}/new").returncode != 0
+    assert "podman" not in inside("dpkg-query --show --showformat '${Package}\\n'").splitlines()
+
+
+def test_keys_are_in_one_file_only(first: subprocess.CompletedProcess[str]) -> None:
+    found = inside(
+        "grep --recursive --files-with-matches canary- /etc /var/lib/alluxio-fuse /opt/alluxio-fuse/fuse || true"
+    )
+    assert found.splitlines() == ["/var/lib/alluxio-fuse/conf/alluxio-fuse-fuse-bucket/alluxio-site.properties"]
+    assert inside(f"stat --format '%a %u' {found}") == "600 0"
+    assert inside("tr '\\0' '\\n' < /proc/" + main_pid("bucket") + "/environ | grep --count canary- || true") == "0"
+    assert "canary-" not in inside("journalctl --no-pager") + first.stdout
+
+
+def test_a_second_run_changes_nothing(again: dict[str, Any]) -> None:
+    assert again["changed"] == 0, again["named"]
+    assert again["kept"]
+
+
+@pytest.mark.usefixtures("again")
+def test_a_killed_process_comes_back_with_the_right_bytes() -> None:
+    was = main_pid("folder")
+    inside(f"kill -KILL {was}")
+    deadline = time.monotonic() + 60
+    while main_pid("folder") in (was, "0") or not mounted("folder"):
+        assert time.monotonic() < deadline, inside(f"journalctl --no-pager --unit {UNIT.format('folder')} | tail -30")
+        time.sleep(0.5)
+    assert right("folder")
+
+
+@pytest.mark.usefixtures("again")
+def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to() -> None:
+    unit, point = UNIT.format("folder"), MOUNT_POINT.format("folder")
+    reader = subprocess.Popen(["podman", "exec", NODE, "bash", "-c", f"exec 3< {point}/large; exec sleep 61"])
+    time.sleep(1)
+    begin = time.monotonic()
+    inside(f"systemctl stop {unit}")
+    assert time.monotonic() - begin < 25
+    assert inside(f"systemctl is-active {unit} || true") == "inactive"
+    assert not mounted("folder")
+    assert inside(f"ls -A {point}") == ""
+    assert podman("exec", NODE, "touch", f"{point}/file").returncode != 0
+    inside("pkill --full '^sleep 61' || true")
+    reader.wait(10)
+    inside(f"systemctl start {unit}")
+    assert right("folder")
+
+
+@pytest.fixture(scope="module")
+def elsewhere(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a master on this machine, with a worker, which know the same files at /shared."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    for name in FILES:
+        (folder / "shared" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "shared" / name).write_bytes(made(name))
+    subprocess.run(["chmod", "--recursive", "a+rX", str(folder)], check=True)
+    ports = {"master.rpc": 24998, "master.web": 24999, "worker.rpc": 24997, "worker.web": 24996}
+    properties = {
+        **{f"alluxio.{name}.port": number for name, number in ports.items()},
+        **{f"alluxio.{service}.hostname": node for service in ("master", "worker")},
+        "alluxio.master.journal.type": "UFS",
+        "alluxio.master.journal.folder": "/tmp/journal",
+        "alluxio.master.metastore.dir": "/tmp/metastore",
+        "alluxio.master.mount.table.root.ufs": "/sources",
+        "alluxio.worker.tieredstore.level0.dirs.path": "/tmp/tier",
+        "alluxio.worker.tieredstore.level0.dirs.quota": "128MB",
+    }
+    (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    limits = [f"--ulimit=nofile={files}:{files}", "--ulimit=nproc=10000:10000"]
+    for service, verb in (("master", ["master-only"]), ("worker", ["worker-only", "--no-format"])):
+        podman("rm", "--force", "--time", "1", f"{NODE}-{service}")
+        volumes = [f"{folder}/site.properties:/opt/alluxio/conf/alluxio-site.properties:ro", f"{folder}:/sources:ro"]
+        heap = f"--env=ALLUXIO_{service.upper()}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"
+        options = ["--detach", "--name", f"{NODE}-{service}", "--network", "host", *runtime, *limits, heap]
+        started = podman("run", *options, *(f"--volume={volume}" for volume in volumes), IMAGE, *verb)
+        assert started.returncode == 0, started.stderr
+    yield f"{node}:{ports['master.rpc']}"
+    for service in ("worker", "master"):
+        podman("rm", "--force", "--time", "1", f"{NODE}-{service}")
+
+
+@pytest.mark.usefixtures("again")
+def test_through_a_cluster_that_runs_elsewhere(job: Job, elsewhere: str) -> None:
+    """A dataset more, with a client cache; the units that are there go on."""
+    was = {dataset: main_pid(dataset) for dataset in DATASETS}
+    inside(f"cp --archive {SOURCE} /srv/shared")
+    for stage in ("plan", "nodes", "services"):
+        shared = {"name": "shared", "source": "file:///srv/shared", "through": "cluster"}
+        changed(job(f"playbooks/{stage}.yml", also=[shared], alluxio_cluster={"masters": [elsewhere]}))
+    assert right("shared")
+    assert "\npath /shared\n" in inside("cat /var/lib/alluxio-fuse/client-cache/shared/.identity")
+    assert {dataset: main_pid(dataset) for dataset in DATASETS} == was
+    assert changed(job("playbooks/plan.yml")) == 0
+    assert changed(job("playbooks/services.yml")) > 0
+    assert not mounted("shared")
+    assert inside("systemctl list-units --all --plain --no-legend 'alluxio-fuse-*'").count("shared") == 0
+    assert {dataset: main_pid(dataset) for dataset in DATASETS} == was
+
+
+@pytest.mark.usefixtures("again")
+def test_only_the_unit_of_what_changed_is_started_again(job: Job) -> None:
+    was = {dataset: main_pid(dataset) for dataset in DATASETS}
+    overrides = {"fuse.heap": "320Mi", "fuse.direct_memory": "128Mi", "fuse/bucket.heap": "352Mi"}
+    done = [job(f"playbooks/{stage}.yml", alluxio_overrides=overrides) for stage in ("plan", "services")]
+    assert changed(done[-1]) > 0
+    assert (main_pid("folder") == was["folder"], main_pid("bucket") == was["bucket"]) == (True, False)
+
+
+def test_teardown_leaves_the_node_as_it_was(
+    job: Job, first: subprocess.CompletedProcess[str], before: Path, tmp_path: Path
+) -> None:
+    assert changed(job("playbooks/teardown.yml")) > 0
+    after = snapshot(tmp_path / "after.json")
+    tool = [sys.executable, str(CHECKOUT / "tests/snapshot.py"), "compare", str(before), str(after)]
+    compared = subprocess.run(tool, capture_output=True, text=True, check=False)
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert inside("ls /opt") == ""
+    assert changed(job("playbooks/teardown.yml")) == 0
