@@ -77,8 +77,10 @@ def test_one_node_reads_cold_and_all_read_at_once(deployed: Run, job: Job) -> No
 
 def test_pods_read_as_their_readers_and_as_strangers(deployed: Run, job: Job) -> None:
     for node in job.cluster.gpu_nodes():
-        for uid in (0, 65533):
-            assert f"{node}: imagenet in a pod of uid {uid}: 200 files compared, all right" in deployed.output
+        for uid in (0, 65532):  # the owner, and somebody of the group
+            line = f"{node}: imagenet in a pod of uid {uid}, gid 2000: 200 files compared, all right"
+            assert line in deployed.output
+        assert f"{node}: imagenet in a pod of uid 65533, gid 65533: denied, as declared" in deployed.output
 
 
 def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:

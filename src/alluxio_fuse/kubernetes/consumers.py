@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import Object, metadata
 
-STRANGER = 65533  # a uid and gid that belong to nobody
+SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
+
+
+class User(NamedTuple):
+    """Who a process is."""
+
+    uid: int
+    gid: int
 
 
 def reader_files(deployment: str, into: str, reader: str, manifests: Mapping[str, str]) -> Object:
@@ -29,12 +36,12 @@ def manifest_part(text: str, files: int = MOST_FILES) -> str:
 
 
 def consumer_pods(plan: Mapping[str, Any], into: str, hosts: Sequence[str]) -> list[Object]:
-    """On every host and for every dataset: a pod of its readers' uid, and one of a stranger's."""
+    """On every host and for every dataset: a pod of its readers' uid, one of their group alone, and a stranger's."""
     datasets = plan["fleet"]["datasets"]["amount"]
     return [
-        _pod(host, plan, into, dataset, uid)
+        _pod(host, plan, into, dataset, who)
         for host, dataset in product(hosts, datasets)
-        for uid in sorted({dataset["readers"]["uid"], STRANGER})
+        for who in _tried(dataset["readers"])
     ]
 
 
@@ -44,44 +51,71 @@ def consumer_lines(plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
     return [_line(one, datasets) for one in sorted(results, key=lambda one: str(one["name"]))]
 
 
+def _tried(readers: Mapping[str, Any]) -> list[User]:
+    """The owner, somebody of the group, and somebody of neither."""
+    uid, gid = int(readers["uid"]), int(readers["gid"])
+    stranger, member = [spare for spare in SPARE if spare not in (uid, gid)][:2]
+    return [User(uid, gid), User(member, gid), User(stranger, stranger)]
+
+
 def _line(result: Mapping[str, Any], datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    dataset, uid = str(result["annotations"]["alluxio-fuse/dataset"]), int(result["annotations"]["alluxio-fuse/uid"])
-    who = f"{result['node']}: {dataset} in a pod of uid {uid}"
-    read = _read(str(result["log"]))
-    if not _may_read(datasets[dataset]["readers"], uid):
-        denied = read is None and "Permission denied" in result["log"]
-        return {
-            "right": denied,
-            "text": f"{who}: {'denied, as declared' if denied else 'NOT DENIED, though declared so'}",
-        }
-    if read is None or result["phase"] != "Succeeded":
-        return {"right": False, "text": f"{who}: FAILED: {str(result['log']).strip()[-300:]}"}
-    return {"right": True, "text": f"{who}: {read} files compared, all right"}
+    said = {key: result["annotations"][f"alluxio-fuse/{key}"] for key in ("dataset", "uid", "gid")}
+    dataset, user = said["dataset"], User(int(said["uid"]), int(said["gid"]))
+    who = f"{result['node']}: {dataset} in a pod of uid {user.uid}, gid {user.gid}"
+    report = _report(str(result["log"]))
+    right = report is not None and result["phase"] == "Succeeded"
+    if not _may_read(datasets[dataset]["readers"], user):
+        if report is not None and _denied(report):
+            return {"right": True, "text": f"{who}: denied, as declared"}
+        what = "NOT DENIED, though declared so" if right else f"NOT SEEN TO BE DENIED: {_words(result, report)}"
+        return {"right": False, "text": f"{who}: {what}"}
+    if report is None or not right:
+        return {"right": False, "text": f"{who}: FAILED: {_words(result, report)}"}
+    return {"right": True, "text": f"{who}: {report['verified']['compared']} files compared, all right"}
 
 
-def _read(log: str) -> int | None:
+def _report(log: str) -> dict[str, Any] | None:
+    """What the reader printed, if it came to that."""
     try:
-        return int(json.loads(log)["verified"]["compared"])
-    except (ValueError, KeyError):
+        report: dict[str, Any] = json.loads(log)
+        return report if report["verified"]["compared"] else None
+    except (ValueError, KeyError, TypeError):
         return None
 
 
-def _may_read(readers: Mapping[str, Any], uid: int) -> bool:
+def _denied(report: Mapping[str, Any]) -> bool:
+    """Not one file was read, and for no other reason. The reader goes on after an error, so it counts all of them."""
+    problems = [*report["problems"], *report["verified"]["problems"]]
+    every = (
+        report["wrong"] == report["expected_files"] and report["verified"]["wrong"] == report["verified"]["compared"]
+    )
+    return every and report["bytes"] == 0 and {problem["what"] for problem in problems} == {"Permission denied"}
+
+
+def _words(result: Mapping[str, Any], report: Mapping[str, Any] | None) -> str:
+    """The first problems of a report, or the end of what was said in its place."""
+    if report is None:
+        return str(result["log"]).strip()[-300:]
+    problems = [*report["problems"], *report["verified"]["problems"]][:3]
+    return ", ".join(f"{problem['path']}: {problem['what']}" for problem in problems) or str(result["phase"])
+
+
+def _may_read(readers: Mapping[str, Any], user: User) -> bool:
     """By the mode of the folder above the mount point: reading needs x there, listing r."""
     mode = int(str(readers["mode"]), 8)
-    bits = mode >> 6 if uid == readers["uid"] else mode >> 3 if uid == readers["gid"] else mode
+    bits = mode >> 6 if user.uid == readers["uid"] else mode >> 3 if user.gid == readers["gid"] else mode
     return bits & 0o1 == 0o1
 
 
-def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, Any], uid: int) -> Object:
+def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, Any], who: User) -> Object:
     deployment, name = plan["name"], dataset["name"]
-    gid = dataset["readers"]["gid"] if uid == dataset["readers"]["uid"] else uid
     kind = "small" if dataset["bytes"] < dataset["files"] * (8 << 20) else "large"
-    about = metadata(f"{deployment}-consumer-{name}-{uid}-{host}", into, deployment, "consumer")
+    about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
+    said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**about, "annotations": {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(uid)}},
+        "metadata": {**about, "annotations": said},
         "spec": {
             "nodeName": host,
             "automountServiceAccountToken": False,
@@ -99,9 +133,9 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
                         "allowPrivilegeEscalation": False,
                         "capabilities": {"drop": ["ALL"]},
                         "readOnlyRootFilesystem": True,
-                        "runAsNonRoot": uid != 0,
-                        "runAsUser": uid,
-                        "runAsGroup": gid,
+                        "runAsNonRoot": who.uid != 0,
+                        "runAsUser": who.uid,
+                        "runAsGroup": who.gid,
                     },
                     "volumeMounts": [
                         {"name": "data", "mountPath": "/data", "mountPropagation": "HostToContainer", "readOnly": True},
