@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 from alluxio_fuse import names
@@ -12,6 +12,7 @@ from alluxio_fuse.kubernetes.objects import Object, metadata
 
 SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
+MOST_BYTES = 16 * 10**6
 
 
 class User(NamedTuple):
@@ -28,18 +29,32 @@ def reader_files(deployment: str, into: str, reader: str, manifests: Mapping[str
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": data}
 
 
-def manifest_part(text: str, files: int = MOST_FILES) -> str:
-    """A manifest's header and some of its files with digests, the smallest first: a ConfigMap holds 1 MiB."""
+def manifest_part(text: str, files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> str:
+    """A manifest's header and some of its files with digests, the smallest first: a ConfigMap holds 1 MiB, and all of
+    them are read in every pod on every node.
+    """
     header, *rows = text.splitlines()
     known = sorted((row for row in map(json.loads, rows) if row.get("digest")), key=lambda row: int(row["size"]))
-    return "\n".join([header, *(json.dumps(row) for row in known[:files])]) + "\n"
+    sums = accumulate(row["size"] for row in known)
+    kept = [row for row, size in zip(known[:files], sums, strict=False) if size <= most_bytes] or known[:1]
+    return "\n".join([header, *map(json.dumps, kept)]) + "\n"
 
 
-def consumer_pods(plan: Mapping[str, Any], into: str, hosts: Sequence[str]) -> list[Object]:
-    """On every host and for every dataset: a pod of its readers' uid, one of their group alone, and a stranger's."""
+def _kind(part: str) -> str:
+    """What the reader calls files of such a part. A large one is more than MOST_BYTES, thus the only one."""
+    header, *rows = map(json.loads, part.splitlines())
+    return "large" if rows and rows[0]["size"] >= header["large_bytes"] else "small"
+
+
+def consumer_pods(plan: Mapping[str, Any], into: str, hosts: Sequence[str], files: Mapping[str, str]) -> list[Object]:
+    """On every host and for every dataset: a pod of its readers' uid, one of their group alone, and a stranger's.
+
+    files: data of the ConfigMap that they read with.
+    """
     datasets = plan["fleet"]["datasets"]["amount"]
+    kinds = {dataset["name"]: _kind(files[f"{dataset['name']}.jsonl"]) for dataset in datasets}
     return [
-        _pod(host, plan, into, dataset, who)
+        _pod(host, plan, into, {**dataset, "kind": kinds[dataset["name"]]}, who)
         for host, dataset in product(hosts, datasets)
         for who in _tried(dataset["readers"])
     ]
@@ -109,7 +124,7 @@ def _may_read(readers: Mapping[str, Any], user: User) -> bool:
 
 def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, Any], who: User) -> Object:
     deployment, name = plan["name"], dataset["name"]
-    kind = "small" if dataset["bytes"] < dataset["files"] * (8 << 20) else "large"
+    data = [f"/reader/{name}.jsonl", "/data/data"]
     about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
     said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
     return {
@@ -128,7 +143,7 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
                 {
                     "name": "reader",
                     "image": plan["fleet"]["image"]["amount"],
-                    "command": ["python3", "/reader/reader.py", f"/reader/{name}.jsonl", "/data/data", "--kind", kind],
+                    "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
                     "securityContext": {
                         "allowPrivilegeEscalation": False,
                         "capabilities": {"drop": ["ALL"]},

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, read
 from alluxio_fuse.kubernetes import consumers, objects
 
 GROUP = 2000
+MB = 10**6
+FILES = {"a.jsonl": json.dumps({"large_bytes": manifest.LARGE_BYTES})}
 
 
 def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP) -> dict[str, Any]:
@@ -94,7 +96,7 @@ OWNER, MEMBER, STRANGER = (0, GROUP), (65532, GROUP), (65533, 65533)
 
 
 def test_every_host_gets_a_reader_a_member_of_the_group_and_a_stranger_without_rights() -> None:
-    pods = consumers.consumer_pods(plan(uid=1000), "ns", ["n1", "n2"])
+    pods = consumers.consumer_pods(plan(uid=1000), "ns", ["n1", "n2"], FILES)
     assert len(pods) == len({pod["metadata"]["name"] for pod in pods}) == 6
     contexts = [pod["spec"]["containers"][0]["securityContext"] for pod in pods]
     users = {(context["runAsUser"], context["runAsGroup"]) for context in contexts}
@@ -105,7 +107,7 @@ def test_every_host_gets_a_reader_a_member_of_the_group_and_a_stranger_without_r
 
 
 def test_who_is_nobody_is_none_of_the_readers() -> None:
-    pods = consumers.consumer_pods(plan(uid=65533, gid=65532), "ns", ["n"])
+    pods = consumers.consumer_pods(plan(uid=65533, gid=65532), "ns", ["n"], FILES)
     users = [int(pod["metadata"]["annotations"]["alluxio-fuse/uid"]) for pod in pods]
     assert users == [65533, 65530, 65531]
 
@@ -170,12 +172,40 @@ def test_a_pod_that_failed_is_not_right(right: tuple[str, str]) -> None:
     assert not outcome("0755", OWNER, right[0], "Failed")["right"]
 
 
+def made_of(sizes: list[int], digests: Callable[[int], bool] = bool) -> str:
+    """A manifest as the module writes it."""
+    rows = [{"path": str(n), "size": size, "digest": "x" * digests(size) or None} for n, size in enumerate(sizes)]
+    return "\n".join(json.dumps(row) for row in [{"large_bytes": manifest.LARGE_BYTES}, *rows]) + "\n"
+
+
 def test_a_manifest_is_cut_to_files_with_digests() -> None:
-    rows = [{"path": str(n), "size": 10 - n, "digest": "x" if n % 2 else None} for n in range(10)]
-    text = "\n".join(json.dumps(row) for row in [{"header": True}, *rows])
+    text = made_of([10, 9, 8, 7, 6], digests=lambda size: size % 2 == 1)
     header, *kept = consumers.manifest_part(text, files=2).splitlines()
-    assert json.loads(header) == {"header": True}
-    assert [json.loads(row)["path"] for row in kept] == ["9", "7"]
+    assert json.loads(header) == {"large_bytes": manifest.LARGE_BYTES}
+    assert [json.loads(row)["size"] for row in kept] == [7, 9]
+    assert len(consumers.manifest_part(text, files=1).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ([10 * MB] * 3, [10 * MB]),  # small to the reader, whatever their mean
+        ([140 * MB, 150 * MB], [140 * MB]),
+        ([1000, 140 * MB], [1000]),
+        ([5 * MB] * 7, [5 * MB] * 3),
+        ([0, 0, 140 * MB], [0, 0]),
+        ([100] * 500, [100] * 200),
+    ],
+)
+def test_every_chosen_file_is_read_by_the_reader_and_few_bytes_are(
+    sizes: list[int], kept: list[int], tmp_path: Path
+) -> None:
+    files = consumers.reader_files("d", "ns", "", {"a": made_of(sizes, digests=lambda _: True)})["data"]
+    (tmp_path / "a.jsonl").write_text(files["a.jsonl"])
+    pod = consumers.consumer_pods(plan(), "ns", ["n"], files)[0]
+    kind = pod["spec"]["containers"][0]["command"][-1]
+    header, entries = reader.load(str(tmp_path / "a.jsonl"))
+    assert [entry.size for entry in reader.select(header, entries, 0, reader.Selection(kind, 0, None))] == kept
 
 
 def test_keys_are_only_in_secrets() -> None:
