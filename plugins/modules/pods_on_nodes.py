@@ -32,7 +32,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 results:
-  description: Of each pod C(name), C(node), C(annotations), C(phase) and C(log).
+  description: >-
+    Of each pod C(name), C(node), C(annotations), C(phase), C(why) (of one not let in, or driven out) and C(log).
   type: list
   elements: dict
   returned: always

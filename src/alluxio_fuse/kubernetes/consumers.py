@@ -13,6 +13,11 @@ from alluxio_fuse.kubernetes.objects import Object, metadata
 SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
 MOST_BYTES = 16 * 10**6
+MOST_USERS = 5
+Seen = Sequence[Mapping[str, Any]]
+
+#: What four reading processes need; little is asked for, since a node that trains may be booked to the brim.
+RESOURCES = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}
 
 
 class User(NamedTuple):
@@ -46,24 +51,39 @@ def _kind(part: str) -> str:
     return "large" if rows and rows[0]["size"] >= header["large_bytes"] else "small"
 
 
-def consumer_pods(plan: Mapping[str, Any], into: str, hosts: Sequence[str], files: Mapping[str, str]) -> list[Object]:
-    """On every host and for every dataset: a pod of its readers' uid, one of their group alone, and a stranger's.
+def consumer_pods(
+    plan: Mapping[str, Any], into: str, seen: Mapping[str, Seen], files: Mapping[str, str]
+) -> list[Object]:
+    """On every host that nobody uses and for every dataset: a pod of its readers' uid, one of their group alone, and a
+    stranger's.
 
-    files: data of the ConfigMap that they read with.
+    seen: by host, what module `mount_users` said of each mount there. files: data of the ConfigMap that they read with.
     """
     datasets = plan["fleet"]["datasets"]["amount"]
     kinds = {dataset["name"]: _kind(files[f"{dataset['name']}.jsonl"]) for dataset in datasets}
     return [
         _pod(host, plan, into, {**dataset, "kind": kinds[dataset["name"]]}, who)
-        for host, dataset in product(hosts, datasets)
+        for host, dataset in product(sorted(seen.keys() - _in_use(seen).keys()), datasets)
         for who in _tried(dataset["readers"])
     ]
 
 
-def consumer_lines(plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each pod's outcome: {right, text}."""
+def consumer_lines(
+    plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]], seen: Mapping[str, Seen]
+) -> list[dict[str, Any]]:
+    """Each pod's outcome, and hosts without pods: {right, text}."""
     datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
-    return [_line(one, datasets) for one in sorted(results, key=lambda one: str(one["name"]))]
+    alone = [
+        {"right": True, "text": f"{host}: left alone, in use by {', '.join(who[:MOST_USERS])}"}
+        for host, who in sorted(_in_use(seen).items())
+    ]
+    return alone + [_line(one, datasets) for one in sorted(results, key=lambda one: str(one["name"]))]
+
+
+def _in_use(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
+    """Who uses what of each host that is used."""
+    found = {host: sorted({who for mount in mounts for who in mount["users"]}) for host, mounts in seen.items()}
+    return {host: who for host, who in found.items() if who}
 
 
 def _tried(readers: Mapping[str, Any]) -> list[User]:
@@ -77,6 +97,8 @@ def _line(result: Mapping[str, Any], datasets: Mapping[str, Mapping[str, Any]]) 
     said = {key: result["annotations"][f"alluxio-fuse/{key}"] for key in ("dataset", "uid", "gid")}
     dataset, user = said["dataset"], User(int(said["uid"]), int(said["gid"]))
     who = f"{result['node']}: {dataset} in a pod of uid {user.uid}, gid {user.gid}"
+    if str(result["why"]).startswith("OutOf"):  # the kubelet's, whose node is full
+        return {"right": True, "text": f"{who}: not tried, no room: {result['why']}"}
     report = _report(str(result["log"]))
     right = report is not None and result["phase"] == "Succeeded"
     if not _may_read(datasets[dataset]["readers"], user):
@@ -110,7 +132,7 @@ def _denied(report: Mapping[str, Any]) -> bool:
 def _words(result: Mapping[str, Any], report: Mapping[str, Any] | None) -> str:
     """The first problems of a report, or the end of what was said in its place."""
     if report is None:
-        return str(result["log"]).strip()[-300:]
+        return f"{result['why']} {result['log']}".strip()[-300:]
     problems = [*report["problems"], *report["verified"]["problems"]][:3]
     return ", ".join(f"{problem['path']}: {problem['what']}" for problem in problems) or str(result["phase"])
 
@@ -144,6 +166,7 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
                     "name": "reader",
                     "image": plan["fleet"]["image"]["amount"],
                     "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
+                    "resources": RESOURCES,
                     "securityContext": {
                         "allowPrivilegeEscalation": False,
                         "capabilities": {"drop": ["ALL"]},

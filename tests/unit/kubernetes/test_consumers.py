@@ -14,6 +14,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, read
 from alluxio_fuse.kubernetes import consumers, objects
 
 GROUP = 2000
+FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
 MB = 10**6
 FILES = {"a.jsonl": json.dumps({"large_bytes": manifest.LARGE_BYTES})}
 
@@ -84,11 +85,11 @@ def denied(listed: Path) -> tuple[str, str]:
     return said_by_reader(listed)
 
 
-def outcome(mode: str, user: tuple[int, int], log: str, phase: str) -> dict[str, Any]:
+def outcome(mode: str, user: tuple[int, int], log: str, phase: str, why: str = "") -> dict[str, Any]:
     uid, gid = user
     annotations = {"alluxio-fuse/dataset": "a", "alluxio-fuse/uid": str(uid), "alluxio-fuse/gid": str(gid)}
-    result = {"name": f"p-{uid}", "node": "n", "annotations": annotations, "phase": phase, "log": log}
-    (line,) = consumers.consumer_lines(plan(mode), [result])
+    result = {"name": f"p-{uid}", "node": "n", "annotations": annotations, "phase": phase, "log": log, "why": why}
+    (line,) = consumers.consumer_lines(plan(mode), [result], {"n": FREE})
     return dict(line)
 
 
@@ -96,7 +97,7 @@ OWNER, MEMBER, STRANGER = (0, GROUP), (65532, GROUP), (65533, 65533)
 
 
 def test_every_host_gets_a_reader_a_member_of_the_group_and_a_stranger_without_rights() -> None:
-    pods = consumers.consumer_pods(plan(uid=1000), "ns", ["n1", "n2"], FILES)
+    pods = consumers.consumer_pods(plan(uid=1000), "ns", {"n1": FREE, "n2": FREE}, FILES)
     assert len(pods) == len({pod["metadata"]["name"] for pod in pods}) == 6
     contexts = [pod["spec"]["containers"][0]["securityContext"] for pod in pods]
     users = {(context["runAsUser"], context["runAsGroup"]) for context in contexts}
@@ -107,7 +108,7 @@ def test_every_host_gets_a_reader_a_member_of_the_group_and_a_stranger_without_r
 
 
 def test_who_is_nobody_is_none_of_the_readers() -> None:
-    pods = consumers.consumer_pods(plan(uid=65533, gid=65532), "ns", ["n"], FILES)
+    pods = consumers.consumer_pods(plan(uid=65533, gid=65532), "ns", {"n": FREE}, FILES)
     users = [int(pod["metadata"]["annotations"]["alluxio-fuse/uid"]) for pod in pods]
     assert users == [65533, 65530, 65531]
 
@@ -172,6 +173,37 @@ def test_a_pod_that_failed_is_not_right(right: tuple[str, str]) -> None:
     assert not outcome("0755", OWNER, right[0], "Failed")["right"]
 
 
+def test_a_node_that_somebody_uses_is_left_alone() -> None:
+    seen: dict[str, list[dict[str, Any]]] = {
+        "free": FREE,
+        "used": [{"users": []}, {"users": ["python (42)", "GPU 0 at 97 %"]}],
+    }
+    pods = consumers.consumer_pods(plan(), "ns", seen, FILES)
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"free"}
+    (line,) = consumers.consumer_lines(plan(), [], seen)
+    assert line == {"right": True, "text": "used: left alone, in use by GPU 0 at 97 %, python (42)"}
+
+
+@pytest.mark.parametrize(
+    ("why", "right", "words"),
+    [
+        ("OutOfcpu Node didn't have enough resource: cpu", True, "not tried, no room: OutOfcpu"),
+        ("Evicted The node was low on resource: memory.", False, "low on resource: memory"),
+    ],
+)
+@pytest.mark.parametrize("user", [OWNER, STRANGER])
+def test_a_full_node_is_no_fault_of_ours_and_is_told(why: str, right: bool, words: str, user: tuple[int, int]) -> None:
+    line = outcome("0750", user, "", "Failed", why)
+    assert line["right"] is right
+    assert words in line["text"]
+
+
+def test_pods_take_little_of_a_node_and_have_a_limit() -> None:
+    (pod, *_) = consumers.consumer_pods(plan(), "ns", {"n": FREE}, FILES)
+    resources = pod["spec"]["containers"][0]["resources"]
+    assert resources["requests"].keys() == resources["limits"].keys() == {"cpu", "memory"}
+
+
 def made_of(sizes: list[int], digests: Callable[[int], bool] = bool) -> str:
     """A manifest as the module writes it."""
     rows = [{"path": str(n), "size": size, "digest": "x" * digests(size) or None} for n, size in enumerate(sizes)]
@@ -202,7 +234,7 @@ def test_every_chosen_file_is_read_by_the_reader_and_few_bytes_are(
 ) -> None:
     files = consumers.reader_files("d", "ns", "", {"a": made_of(sizes, digests=lambda _: True)})["data"]
     (tmp_path / "a.jsonl").write_text(files["a.jsonl"])
-    pod = consumers.consumer_pods(plan(), "ns", ["n"], files)[0]
+    pod = consumers.consumer_pods(plan(), "ns", {"n": FREE}, files)[0]
     kind = pod["spec"]["containers"][0]["command"][-1]
     header, entries = reader.load(str(tmp_path / "a.jsonl"))
     assert [entry.size for entry in reader.select(header, entries, 0, reader.Selection(kind, 0, None))] == kept
