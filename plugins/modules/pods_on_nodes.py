@@ -19,7 +19,7 @@ options:
   namespace: {description: Namespace of the pods., type: str, required: true}
   pods: {description: Pod objects., type: list, elements: dict, required: true}
   until: {description: Whether they stay or end., type: str, choices: [running, ended], default: running}
-  timeout_s: {description: Seconds to wait., type: int, default: 300}
+  timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
 """
 
 EXAMPLES = r"""

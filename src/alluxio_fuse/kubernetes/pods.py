@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 #: Ports of counters, as the chart's `alluxio.ports` names them.
@@ -32,12 +33,26 @@ def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, bool]]:
-    """{component: (pods wanted, whether the controller is done with what was deployed)}.
+@dataclass(frozen=True)
+class Wanted:
+    """Pods of a component that are wanted and that are of what was deployed; whether its controller is done with it."""
+
+    count: int
+    updated: int
+    done: bool
+
+
+def progress(component: str, have: int, one: Wanted) -> str:
+    """How far a component is."""
+    return f"{component} {have} of {one.count}{'' if one.done else f' ({one.updated} new)'}"
+
+
+def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, Wanted]:
+    """By component.
 
     A DaemonSet that updates OnDelete is done at once: its pods of before are left to their readers.
     """
-    found: dict[str, tuple[int, bool]] = {}
+    found: dict[str, Wanted] = {}
     for one in controllers:
         spec, status = one["spec"], one.get("status", {})
         daemons = "desiredNumberScheduled" in status
@@ -46,7 +61,7 @@ def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, boo
         left = daemons and spec.get("updateStrategy", {}).get("type") == "OnDelete"
         seen = status.get("observedGeneration") == one["metadata"]["generation"]
         component = spec["template"]["metadata"]["labels"][COMPONENT]
-        found[component] = (count, bool(seen and (left or updated >= count)))
+        found[component] = Wanted(count, updated, bool(seen and (left or updated >= count)))
     return found
 
 

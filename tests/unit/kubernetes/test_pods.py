@@ -69,7 +69,8 @@ def test_another_master_or_another_fuse_is_another_identity() -> None:
     ],
 )
 def test_when_a_controller_is_done(made: dict[str, Any], done: bool) -> None:
-    assert pods.wanted([made])["worker"] == (2, done)
+    wanted = pods.wanted([made])["worker"]
+    assert (wanted.count, wanted.done) == (2, done)
 
 
 def test_ready_pods_of_each_component() -> None:
