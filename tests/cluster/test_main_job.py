@@ -188,5 +188,9 @@ def test_only_a_kubeconfig_is_enough(job: Job, before: Any) -> None:
     assert {one["host"] for one in check["datasets"]} == set(job.cluster.gpu_nodes())
     assert all(one["wrong"] == 0 for one in check["datasets"])
     assert "nodes were looked at from pods" in run.output
+    job.cluster.kubectl("create", "configmap", "notes", f"--namespace={NAME}")
+    kept = succeed(managed.play("playbooks/teardown.yml"))
+    assert f"namespace {NAME} stays, it holds ConfigMap notes" in kept.output
+    job.cluster.kubectl("delete", "configmap", "notes", f"--namespace={NAME}")
     succeed(managed.play("playbooks/teardown.yml"))
     assert NAME not in job.names("namespaces")
