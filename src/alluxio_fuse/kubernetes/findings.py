@@ -63,9 +63,7 @@ def _refusal(message: str, namespace: Mapping[str, Any]) -> Iterator[Finding]:
         return
     remedy = "name another namespace in alluxio_kubernetes.namespace, or have it exempted from that policy"
     if rights:
-        remedy = (
-            "let this user make pods there (a RoleBinding), or name another in alluxio_kubernetes.namespace"
-        )
+        remedy = "let this user make pods there (a RoleBinding), or name another in alluxio_kubernetes.namespace"
     elif pod_security:
         remedy = "label the namespace pod-security.kubernetes.io/enforce=privileged: it has the cluster's default"
     yield Finding("alluxio_kubernetes.namespace", namespace["name"], message, remedy)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
 
-from alluxio_fuse.kubernetes import consumers, objects
+from alluxio_fuse.kubernetes import consumers
 
 GROUP = 2000
 FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
@@ -238,28 +238,3 @@ def test_every_chosen_file_is_read_by_the_reader_and_few_bytes_are(
     kind = pod["spec"]["containers"][0]["command"][-1]
     header, entries = reader.load(str(tmp_path / "a.jsonl"))
     assert [entry.size for entry in reader.select(header, entries, 0, reader.Selection(kind, 0, None))] == kept
-
-
-def test_keys_are_only_in_secrets() -> None:
-    (secret,) = objects.secrets("d", "ns", {"a": {"access_key": "k", "secret_key": "s"}})
-    assert secret["metadata"]["name"] == "d-a"
-    assert secret["data"] == {"access_key": "aw==", "secret_key": "cw=="}
-    assert objects.secret_names("d", {"b": "mine"}, ["a"]) == {"a": "d-a", "b": "mine"}
-
-
-def test_a_pod_that_only_proves_the_image_sees_nothing_of_its_node() -> None:
-    pod = objects.access_pod("n", deployment="d", into="ns", image="i")
-    assert "volumes" not in pod["spec"]
-    assert pod["spec"]["containers"][0]["command"] == ["true"]
-
-
-def test_a_pod_that_stands_in_for_a_node_sees_mounts_and_media() -> None:
-    pod = objects.access_pod(
-        "n", deployment="d", into="ns", image="i", folders={"n": ["/mnt/nvme"], "m": ["/mnt/other"]}, stays=True
-    )
-    assert {one["mountPath"] for one in pod["spec"]["containers"][0]["volumeMounts"]} == {
-        "/mnt/d",
-        "/var/lib/d",
-        "/mnt/nvme",
-    }
-    assert not pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]
