@@ -18,7 +18,7 @@ def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
     pods: Pod objects of the release.
     """
-    running = [pod for pod in pods if pod["status"].get("podIP")]
+    running = [pod for pod in pods if _runs(pod)]
     masters = [pod for pod in running if _component(pod) == "master"]
     found: dict[str, Any] = {"fuse": {}, "identity": {}}
     for kind in ("worker", "master"):
@@ -128,6 +128,14 @@ def _statuses(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _component(pod: Mapping[str, Any]) -> str:
     return str((pod["metadata"].get("labels") or {}).get(COMPONENT, ""))
+
+
+def _runs(pod: Mapping[str, Any]) -> bool:
+    """Whether it can be asked: one that was evicted, has failed or is about to go keeps its address."""
+    status = pod["status"]
+    return (
+        bool(status.get("podIP")) and status.get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+    )
 
 
 def _address(pod: Mapping[str, Any], kind: str) -> str:
