@@ -8,9 +8,11 @@ from kubernetes.client import ApiException
 
 from alluxio_fuse.kubernetes.facts import quantity, with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
-from alluxio_fuse.plan.examples import facts
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import facts, host
 
 GIB = 2**30
+DATASET = {"name": "a", "source": "s3://bucket/a", "files": 1024, "bytes": 144_000_000}
 
 
 def api_error(status: int, body: str | None) -> ApiException:
@@ -62,6 +64,25 @@ def test_a_node_bounds_memory_and_processors_and_names_its_gpus() -> None:
     assert known["memory"]["limit"] == 8 * GIB
     assert known["cpus"] == 3.92
     assert [(gpu["model"], gpu["memory"]) for gpu in known["gpus"]] == [("Tesla-T4", 15 * GIB)] * 4
+
+
+@pytest.mark.parametrize("labels", [{}, {"nvidia.com/gpu.product": ""}, {"nvidia.com/gpu.memory": "15360"}])
+def test_gpus_without_a_name_are_counted_and_cannot_lower_the_gate(labels: dict[str, str]) -> None:
+    offers = {"memory": "64Gi", "cpu": "16", "nvidia.com/gpu": "4"}
+    known = with_node(facts(memory=64, cpus=16), node(labels=labels, allocatable=offers))
+    assert [gpu["model"] for gpu in known["gpus"]] == ["unknown"] * 4
+    said = {"alluxio_datasets": [DATASET], "alluxio_workload": "resnet50"}
+    made = plan({"gpu-1": {**host(said), "facts": known}})
+    gate = made.nodes["gpu-1"]["node"]["gate"]
+    assert gate.amount["status"] == "unknown"
+    assert "alluxio_gpus" in gate.why
+    assert "CANNOT TELL" in gate.why
+    assert any("alluxio_gpus" in str(warning) for warning in made.warnings)
+
+
+def test_a_node_without_gpus_has_none() -> None:
+    bare = node(allocatable={"memory": "8388608Ki", "cpu": "4", "nvidia.com/gpu": "0"}, labels={})
+    assert with_node(facts(), bare)["gpus"] == []
 
 
 def test_gpus_seen_on_the_node_itself_count() -> None:
