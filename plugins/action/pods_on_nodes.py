@@ -23,7 +23,7 @@ class ActionModule(ActionBase):
     """Runs on the controller; pods that end are removed."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Returns {changed, results: [{name, node, annotations, phase, log}]}."""
+        """Returns {changed, results: [{name, node, annotations, phase, why, log}]}."""
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
@@ -42,6 +42,7 @@ class ActionModule(ActionBase):
                 "node": pod["spec"]["nodeName"],
                 "annotations": pod["metadata"].get("annotations", {}),
                 "phase": pod["status"]["phase"],
+                "why": " ".join(pod["status"].get(key, "") for key in ("reason", "message")).strip(),
                 "log": cluster.logs(pod["metadata"]["name"], pod["spec"]["containers"][0]["name"], lines=None)
                 if ends
                 else "",

@@ -8,7 +8,7 @@ from typing import Any
 
 from alluxio_fuse import doors
 from alluxio_fuse.chart import values
-from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods
+from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods, space
 
 DOCUMENTATION = """
 name: chart
@@ -33,8 +33,10 @@ class FilterModule:
             **doors.filters(values, "chart_values"),
             **doors.filters(facts, "with_node"),
             **doors.filters(pods, "endpoints"),
-            **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod", "unlabelled"),
+            **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod"),
+            **doors.filters(objects, "label_patch", "left_labelled"),
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
             **doors.filters(consumers, "reader_files", "consumer_pods", "consumer_lines"),
+            **doors.filters(space, "of_others"),
             "cluster_findings": cluster_findings,
         }

@@ -43,7 +43,8 @@ cluster:
     C(python), C(programs) (version of C(helm) and C(kubectl), or null), C(where), C(error), C(version), C(nodes)
     (by name: C(ready), C(why), C(address), C(labels), C(allocatable), C(images)), C(namespace)
     (C(name), C(exists), C(labels)), C(installed) (whether the release is) and
-    C(refused), what the API server says against a privileged pod.
+    C(refused), what the API server says against a privileged pod, in namespace C(default) where C(namespace) is not
+    there yet.
   type: dict
   returned: always
 """
@@ -126,9 +127,16 @@ def _refused(core: Any, params: dict[str, Any], exists: bool) -> list[str]:
     try:
         core.create_namespaced_pod(params["namespace"] if exists else "default", pod, dry_run="All")
     except kubernetes.client.ApiException as error:
-        message = str(json.loads(error.body).get("message", error)) if error.body else str(error)
-        return [] if "PodSecurity" in message else [message]  # that of our namespace is read from its labels
+        return [words(error)]
     return []
+
+
+def words(error: Exception) -> str:
+    """What the API server said, where it did; else the first line of the error."""
+    try:
+        return str(json.loads(error.body)["message"])  # type: ignore[attr-defined]
+    except (AttributeError, TypeError, ValueError, KeyError):
+        return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def main() -> None:
@@ -159,7 +167,7 @@ def main() -> None:
     try:
         cluster |= ask(params)
     except Exception as error:  # the client raises what its parts raise: files, TLS, HTTP
-        cluster["error"] = str(error).splitlines()[0]
+        cluster["error"] = words(error)
     module.exit_json(changed=False, cluster=cluster)
 
 

@@ -19,7 +19,7 @@ options:
   namespace: {description: Namespace of the pods., type: str, required: true}
   pods: {description: Pod objects., type: list, elements: dict, required: true}
   until: {description: Whether they stay or end., type: str, choices: [running, ended], default: running}
-  timeout_s: {description: Seconds to wait., type: int, default: 300}
+  timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
 """
 
 EXAMPLES = r"""
@@ -32,7 +32,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 results:
-  description: Of each pod C(name), C(node), C(annotations), C(phase) and C(log).
+  description: >-
+    Of each pod C(name), C(node), C(annotations), C(phase), C(why) (of one not let in, or driven out) and C(log).
   type: list
   elements: dict
   returned: always

@@ -6,8 +6,9 @@ module: rollout
 short_description: Waits until every pod of a release is ready
 description:
   - Shows how many pods of each component are ready, whenever that changes.
-  - Fails at once when waiting is hopeless (no image, a container that ends again and again), else after O(timeout_s);
-    the message holds what the kubelet said, warnings, and the last lines of failing containers.
+  - Fails at once when waiting is hopeless (no image, a container that ends again and again), else after
+    O(timeout_s) without anything new; the message holds what the kubelet said, warnings, and the last lines of failing
+    containers.
   - An action plugin does all of it on the controller.
 author: [alluxio-fuse]
 attributes:
@@ -19,7 +20,7 @@ options:
   context: {description: "Context in it, or the current one.", type: str}
   namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
-  timeout_s: {description: Seconds to wait., type: int, default: 300}
+  timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
 """
 
 EXAMPLES = r"""

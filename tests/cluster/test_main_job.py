@@ -82,8 +82,10 @@ def test_one_node_reads_cold_and_all_read_at_once(deployed: Run, job: Job) -> No
 
 def test_pods_read_as_their_readers_and_as_strangers(deployed: Run, job: Job) -> None:
     for node in job.cluster.gpu_nodes():
-        for uid in (0, 65533):
-            assert f"{node}: imagenet in a pod of uid {uid}: 200 files compared, all right" in deployed.output
+        for uid in (0, 65532):  # the owner, and somebody of the group
+            line = f"{node}: imagenet in a pod of uid {uid}, gid 2000: 200 files compared, all right"
+            assert line in deployed.output
+        assert f"{node}: imagenet in a pod of uid 65533, gid 65533: denied, as declared" in deployed.output
 
 
 def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:
@@ -223,5 +225,9 @@ def test_only_a_kubeconfig_is_enough(job: Job, before: Any) -> None:
     assert {one["host"] for one in check["datasets"]} == set(job.cluster.gpu_nodes())
     assert all(one["wrong"] == 0 for one in check["datasets"])
     assert "nodes were looked at from pods" in run.output
+    job.cluster.kubectl("create", "configmap", "notes", f"--namespace={NAME}")
+    kept = succeed(managed.play("playbooks/teardown.yml"))
+    assert f"namespace {NAME} stays, it holds ConfigMap notes" in kept.output
+    job.cluster.kubectl("delete", "configmap", "notes", f"--namespace={NAME}")
     succeed(managed.play("playbooks/teardown.yml"))
     assert NAME not in job.names("namespaces")

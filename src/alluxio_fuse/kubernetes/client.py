@@ -6,23 +6,64 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from kubernetes import client as api
 from kubernetes import config
+from urllib3.exceptions import HTTPError
 
 from alluxio_fuse.kubernetes import pods as told
 from alluxio_fuse.status.services import Service, of_pods
 
 Object = dict[str, Any]
 Said = Callable[[str], None]
+T = TypeVar("T")
 POLL_S = 2.0
 SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
+PATIENCE_S = 60.0  # with an API server that is being upgraded, or has too much to do
 
 
 class RolloutError(RuntimeError):
     """What was waited for will not come, or did not in time; the message is the reason."""
+
+
+class _Progress:
+    """Says what changes, and knows when nothing new has for too long. What was there before is nothing new: a pod that
+    is ready and not, again and again, does not keep us waiting.
+    """
+
+    def __init__(self, timeout: float, say: Said) -> None:
+        self._timeout, self._say = timeout, say
+        self._last, self._known = "", set[str]()
+        self._deadline = time.monotonic() + timeout
+
+    def tell(self, line: str) -> None:
+        """Say it if it is not what was said last."""
+        if line != self._last:
+            self._say(line)
+        if line not in self._known:
+            self._deadline = time.monotonic() + self._timeout
+        self._last = line
+        self._known.add(line)
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self._deadline
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """The answer, also of an API server that does not give one for a while."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except (api.ApiException, HTTPError) as error:
+            if isinstance(error, api.ApiException) and not (error.status == 429 or (error.status or 0) >= 500):
+                raise
+            if time.monotonic() > end:
+                raise RolloutError(f"the API server has given no answer for {PATIENCE_S:.0f} s: {error}") from None
+        time.sleep(POLL_S)
 
 
 class Cluster:
@@ -45,7 +86,7 @@ class Cluster:
             answer = self._core.read_namespaced_pod_log(
                 pod, self._namespace, container=container, previous=previous, tail_lines=lines, _preload_content=False
             )
-        except api.ApiException:
+        except (api.ApiException, HTTPError):
             return ""
         text: str = answer.data.decode(errors="replace")
         return text
@@ -54,31 +95,41 @@ class Cluster:
         self, wanted: Sequence[Object], until: frozenset[str], timeout: float, say: Said
     ) -> tuple[bool, list[Object]]:
         """Make pods that are missing and wait until each is in one of the phases; (whether any was made, pods)."""
-        made = [pod["metadata"]["name"] for pod in wanted if self._make(pod)]
-        names = {pod["metadata"]["name"] for pod in wanted}
+        made: list[str] = []
         try:
-            return bool(made), self._wait(names, until, timeout, say)
-        except RolloutError:
-            self.remove(made)
+            for pod in wanted:
+                if not self._is_there(pod):
+                    made.append(pod["metadata"]["name"])
+                    self._create(pod)
+            return bool(made), self._wait({pod["metadata"]["name"] for pod in wanted}, until, timeout, say)
+        except BaseException as failure:  # an interrupt, too, leaves nothing behind
+            try:
+                self.remove(made)
+            except (api.ApiException, HTTPError) as error:
+                raise RolloutError(f"{failure}\nleft behind: {', '.join(made)}: {error}") from failure
             raise
 
-    def _make(self, pod: Object) -> bool:
+    def _is_there(self, pod: Object) -> bool:
+        """Whether this very pod runs or will; another one of its name is removed."""
         name = pod["metadata"]["name"]
         try:
             found = self._core.read_namespaced_pod(name, self._namespace)
-            same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod)
-            if same and found.status.phase in ("Pending", "Running"):
-                return False
-            self.remove([name])
         except api.ApiException as error:
             if error.status != 404:
                 raise
+            return False
+        same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod)
+        if same and found.status.phase in ("Pending", "Running"):
+            return True
+        self.remove([name])
+        return False
+
+    def _create(self, pod: Object) -> None:
         about = {**pod["metadata"], "annotations": {**pod["metadata"].get("annotations", {}), SPEC: _digest(pod)}}
         try:
             self._core.create_namespaced_pod(self._namespace, {**pod, "metadata": about})
         except api.ApiException as error:
-            raise RolloutError(f"pod {name}: {error.body or error.reason}") from None
-        return True
+            raise RolloutError(f"pod {about['name']}: {error.body or error.reason}") from None
 
     def remove(self, names: Iterable[str]) -> bool:
         """Remove pods and wait until they are gone; whether there were any."""
@@ -96,35 +147,33 @@ class Cluster:
         return there
 
     def _wait(self, names: set[str], until: frozenset[str], timeout: float, say: Said) -> list[Object]:
-        deadline, last = time.monotonic() + timeout, ""
+        progress = _Progress(timeout, say)
         while True:
-            found = [pod for pod in self.pods("") if pod["metadata"]["name"] in names]
+            found = [pod for pod in _patiently(lambda: self.pods("")) if pod["metadata"]["name"] in names]
             there = [pod for pod in found if pod["status"].get("phase") in until]
             if len(there) == len(names):
                 return found
-            if (line := f"{len(there)} of {len(names)} pods") != last:
-                say(line)
-                last = line
-            self._give_up(found, time.monotonic() > deadline)
+            progress.tell(f"{len(there)} of {len(names)} pods")
+            self._give_up(found, progress.late())
             time.sleep(POLL_S / 2)
 
     def rollout(self, instance: str, timeout: float, say: Said) -> dict[str, list[int]]:
-        """Wait until every pod of a release is there and ready; {component: [ready, wanted]}."""
-        selector = f"app.kubernetes.io/instance={instance},app.kubernetes.io/managed-by=Helm"
-        deadline, last = time.monotonic() + timeout, ""
+        """Wait until every pod of a release is there and ready; {component: [ready, wanted]}.
+
+        timeout: seconds without progress, since an update goes from node to node.
+        """
+        selector = f"app.kubernetes.io/instance={instance}"
+        progress = _Progress(timeout, say)
         while True:
-            wanted = told.wanted(self._controllers(selector))
-            pods = told.of_components(self.pods(f"app.kubernetes.io/instance={instance}"), wanted)
+            wanted = told.wanted(_patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm")))
+            pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
             ready = told.ready(pods)
-            state = {name: [ready.get(name, 0), count] for name, (count, _) in wanted.items()}
-            line = ", ".join(f"{name} {have} of {count}" for name, (have, count) in state.items())
-            if line != last:
-                say(line)
-                last = line
-            rolled_out = wanted and all(done for _, done in wanted.values())
+            state = {name: [ready.get(name, 0), one.count] for name, one in wanted.items()}
+            progress.tell(", ".join(told.progress(name, ready.get(name, 0), one) for name, one in wanted.items()))
+            rolled_out = wanted and all(one.done for one in wanted.values())
             if rolled_out and all(have >= count for have, count in state.values()):
                 return state
-            self._give_up(pods, time.monotonic() > deadline)
+            self._give_up(pods, progress.late())
             time.sleep(POLL_S)
 
     def services(self, instance: str) -> list[Service]:
@@ -148,7 +197,8 @@ class Cluster:
             f"{pod}, container {container}": self.logs(pod, container, previous)
             for pod, container, previous in told.failing(pods)
         }
-        events = self._events({pod["metadata"]["name"] for pod in pods})
+        names = {pod["metadata"]["name"] for pod in pods}
+        events = _patiently(lambda: self._events(names))
         raise RolloutError(told.why(hopeless, events, logs))
 
     def _events(self, names: set[str]) -> list[Object]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from alluxio_fuse.plan.rules.gate import UNKNOWN
+
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _GPU = "nvidia.com/gpu"
 
@@ -42,9 +44,12 @@ def _cpus(text: str) -> float:
 
 
 def _gpus(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """GPUs as the device plugin counts them and GPU Feature Discovery names them."""
+    """GPUs as the device plugin counts them and GPU Feature Discovery names them.
+
+    Without names they are still there: to leave them out would be to lower the gate.
+    """
     labels = node["labels"]
     count = int(node["allocatable"].get(_GPU, labels.get(f"{_GPU}.count", "0")))
-    model = labels.get(f"{_GPU}.product", "")
+    model = labels.get(f"{_GPU}.product") or UNKNOWN
     memory = int(labels.get(f"{_GPU}.memory", "0")) * 2**20
-    return [{"model": model, "memory": memory, "mig": "MIG" in model}] * (count if model else 0)
+    return [{"model": model, "memory": memory, "mig": "MIG" in model}] * count

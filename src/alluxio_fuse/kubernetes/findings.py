@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ WAYS_OUT = (
     "run it with the Python that `make setup-kubernetes` brings (.venv-kubernetes), or any from 3.12 on; "
     "Debian 12 has 3.11, Debian 13 has 3.13"
 )
+RIGHTS = re.compile(r'^\S+ is forbidden: User ".*" cannot \S+ resource')  # RBAC's words; admission has others
 
 
 def cluster_findings(cluster: Mapping[str, Any], hosts: list[str]) -> Iterator[Finding]:
@@ -34,8 +36,7 @@ def cluster_findings(cluster: Mapping[str, Any], hosts: list[str]) -> Iterator[F
     yield from _nodes(cluster["nodes"], hosts)
     yield from _pod_security(cluster)
     for message in cluster["refused"]:
-        remedy = "name another namespace in alluxio_kubernetes.namespace, or have it exempted from that policy"
-        yield Finding("alluxio_kubernetes.namespace", cluster["namespace"]["name"], message, remedy)
+        yield from _refusal(message, cluster["namespace"])
 
 
 def _nodes(nodes: Mapping[str, Mapping[str, Any]], hosts: list[str]) -> Iterator[Finding]:
@@ -50,10 +51,32 @@ def _nodes(nodes: Mapping[str, Mapping[str, Any]], hosts: list[str]) -> Iterator
             )
 
 
+def _refusal(message: str, namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the API server said against a privileged pod; where the namespace is not there yet, one in `default`.
+
+    Of that one, neither its Pod Security nor our rights tell anything of a namespace that we make and label.
+    """
+    rights, pod_security = RIGHTS.search(message), "PodSecurity" in message
+    if not namespace["exists"] and (rights or pod_security):
+        return
+    if pod_security and _level(namespace) != "privileged":  # the label is what is told
+        return
+    remedy = "name another namespace in alluxio_kubernetes.namespace, or have it exempted from that policy"
+    if rights:
+        remedy = "let this user make pods there (a RoleBinding), or name another in alluxio_kubernetes.namespace"
+    elif pod_security:
+        remedy = "label the namespace pod-security.kubernetes.io/enforce=privileged: it has the cluster's default"
+    yield Finding("alluxio_kubernetes.namespace", namespace["name"], message, remedy)
+
+
+def _level(namespace: Mapping[str, Any]) -> str:
+    return str(namespace["labels"].get("pod-security.kubernetes.io/enforce", "privileged"))
+
+
 def _pod_security(cluster: Mapping[str, Any]) -> Iterator[Finding]:
     """Pod Security admission, where the namespace is there already: FUSE needs privileged pods and hostPath."""
     namespace = cluster["namespace"]
-    level = namespace["labels"].get("pod-security.kubernetes.io/enforce", "privileged")
+    level = _level(namespace)
     if namespace["exists"] and level != "privileged":
         yield Finding(
             "alluxio_kubernetes.namespace",

@@ -101,9 +101,30 @@ def access_pod(
     }
 
 
-def unlabelled(deployment: str) -> dict[str, None]:
-    """A patch that takes our labels off a Node."""
-    return dict.fromkeys(names.node_label(deployment, service) for service in names.LABELLED)
+def label_patch(
+    cluster: Mapping[str, Any], host: str, deployment: str, wanted: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
+    """What has to change on a Node object for it to have these labels of ours and no other: nothing, on most runs.
+
+    cluster: as the module `alluxio.fuse.cluster_facts` returns it.
+    """
+    have = _nodes(cluster).get(host, {}).get("labels", {})
+    without = dict.fromkeys(names.node_label(deployment, service) for service in names.LABELLED)
+    return {label: value for label, value in {**without, **(wanted or {})}.items() if have.get(label) != value}
+
+
+def left_labelled(cluster: Mapping[str, Any], deployment: str, hosts: Sequence[str] = ()) -> list[Object]:
+    """{name, labels} for each node that has labels of ours and is none of these hosts: a patch that takes them off."""
+    others = sorted(_nodes(cluster).keys() - set(hosts))
+    patches = {name: label_patch(cluster, name, deployment) for name in others}
+    return [{"name": name, "labels": patch} for name, patch in patches.items() if patch]
+
+
+def _nodes(cluster: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    if cluster["error"]:
+        raise ValueError(f"{cluster['where']}: {cluster['error']}")
+    nodes: Mapping[str, Mapping[str, Any]] = cluster["nodes"]
+    return nodes
 
 
 def alluxio_command(deployment: str, into: str, kubeconfig: str, context: str) -> list[str]:

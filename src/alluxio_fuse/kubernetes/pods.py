@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 #: Ports of counters, as the chart's `alluxio.ports` names them.
@@ -17,7 +18,7 @@ def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
     pods: Pod objects of the release.
     """
-    running = [pod for pod in pods if pod["status"].get("podIP")]
+    running = [pod for pod in pods if _runs(pod)]
     masters = [pod for pod in running if _component(pod) == "master"]
     found: dict[str, Any] = {"fuse": {}, "identity": {}}
     for kind in ("worker", "master"):
@@ -32,12 +33,26 @@ def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, bool]]:
-    """{component: (pods wanted, whether the controller is done with what was deployed)}.
+@dataclass(frozen=True)
+class Wanted:
+    """Pods of a component that are wanted and that are of what was deployed; whether its controller is done with it."""
+
+    count: int
+    updated: int
+    done: bool
+
+
+def progress(component: str, have: int, one: Wanted) -> str:
+    """How far a component is."""
+    return f"{component} {have} of {one.count}{'' if one.done else f' ({one.updated} new)'}"
+
+
+def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, Wanted]:
+    """By component.
 
     A DaemonSet that updates OnDelete is done at once: its pods of before are left to their readers.
     """
-    found: dict[str, tuple[int, bool]] = {}
+    found: dict[str, Wanted] = {}
     for one in controllers:
         spec, status = one["spec"], one.get("status", {})
         daemons = "desiredNumberScheduled" in status
@@ -46,7 +61,7 @@ def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, boo
         left = daemons and spec.get("updateStrategy", {}).get("type") == "OnDelete"
         seen = status.get("observedGeneration") == one["metadata"]["generation"]
         component = spec["template"]["metadata"]["labels"][COMPONENT]
-        found[component] = (count, bool(seen and (left or updated >= count)))
+        found[component] = Wanted(count, updated, bool(seen and (left or updated >= count)))
     return found
 
 
@@ -113,6 +128,14 @@ def _statuses(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _component(pod: Mapping[str, Any]) -> str:
     return str((pod["metadata"].get("labels") or {}).get(COMPONENT, ""))
+
+
+def _runs(pod: Mapping[str, Any]) -> bool:
+    """Whether it can be asked: one that was evicted, has failed or is about to go keeps its address."""
+    status = pod["status"]
+    return (
+        bool(status.get("podIP")) and status.get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+    )
 
 
 def _address(pod: Mapping[str, Any], kind: str) -> str:

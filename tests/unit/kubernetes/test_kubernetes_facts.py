@@ -3,12 +3,22 @@
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.modules import cluster_facts
+from kubernetes.client import ApiException
 
 from alluxio_fuse.kubernetes.facts import quantity, with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
-from alluxio_fuse.plan.examples import facts
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import facts, host
 
 GIB = 2**30
+DATASET = {"name": "a", "source": "s3://bucket/a", "files": 1024, "bytes": 144_000_000}
+
+
+def api_error(status: int, body: str | None) -> ApiException:
+    error = ApiException(status=status)
+    error.body = body
+    return error
 
 
 def node(**more: Any) -> dict[str, Any]:
@@ -56,6 +66,25 @@ def test_a_node_bounds_memory_and_processors_and_names_its_gpus() -> None:
     assert [(gpu["model"], gpu["memory"]) for gpu in known["gpus"]] == [("Tesla-T4", 15 * GIB)] * 4
 
 
+@pytest.mark.parametrize("labels", [{}, {"nvidia.com/gpu.product": ""}, {"nvidia.com/gpu.memory": "15360"}])
+def test_gpus_without_a_name_are_counted_and_cannot_lower_the_gate(labels: dict[str, str]) -> None:
+    offers = {"memory": "64Gi", "cpu": "16", "nvidia.com/gpu": "4"}
+    known = with_node(facts(memory=64, cpus=16), node(labels=labels, allocatable=offers))
+    assert [gpu["model"] for gpu in known["gpus"]] == ["unknown"] * 4
+    said = {"alluxio_datasets": [DATASET], "alluxio_workload": "resnet50"}
+    made = plan({"gpu-1": {**host(said), "facts": known}})
+    gate = made.nodes["gpu-1"]["node"]["gate"]
+    assert gate.amount["status"] == "unknown"
+    assert "alluxio_gpus" in gate.why
+    assert "CANNOT TELL" in gate.why
+    assert any("alluxio_gpus" in str(warning) for warning in made.warnings)
+
+
+def test_a_node_without_gpus_has_none() -> None:
+    bare = node(allocatable={"memory": "8388608Ki", "cpu": "4", "nvidia.com/gpu": "0"}, labels={})
+    assert with_node(facts(), bare)["gpus"] == []
+
+
 def test_gpus_seen_on_the_node_itself_count() -> None:
     assert len(with_node(facts(gpus=("NVIDIA H100",)), node())["gpus"]) == 1
 
@@ -92,6 +121,52 @@ def test_each_fault_is_named_with_a_way_out(wrong: dict[str, Any], words: tuple[
         assert word in text
 
 
+NEW, THERE = {"name": "d", "exists": False, "labels": {}}, {"name": "d", "exists": True, "labels": {}}
+BASELINE = {**THERE, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}}
+SECURITY = 'pods "alluxio-fuse-dry-run" is forbidden: violates PodSecurity "baseline:latest": privileged'
+RIGHTS = 'pods is forbidden: User "bob" cannot create resource "pods" in API group "" in the namespace "d"'
+POLICY = 'admission webhook "validate.kyverno.svc" denied the request: no privileged pods'
+
+
+@pytest.mark.parametrize(
+    ("namespace", "message", "words"),
+    [
+        (THERE, SECURITY, ("violates PodSecurity", "enforce=privileged")),  # the cluster's own default
+        (BASELINE, SECURITY, ("is baseline",)),
+        (THERE, RIGHTS, ("bob", "RoleBinding")),
+        (THERE, POLICY, ("kyverno", "exempted")),
+        (NEW, POLICY, ("kyverno", "exempted")),
+    ],
+)
+def test_each_refusal_has_its_own_way_out(namespace: dict[str, Any], message: str, words: tuple[str, ...]) -> None:
+    (text,) = said(namespace=namespace, refused=[message])
+    for word in words:
+        assert word in text
+
+
+@pytest.mark.parametrize("message", [SECURITY, RIGHTS.replace('"d"', '"default"')])
+def test_what_holds_in_default_does_not_hold_in_a_namespace_that_we_make(message: str) -> None:
+    assert said(namespace=NEW, refused=[message]) == []
+
+
 def test_the_level_of_a_namespace_that_is_not_there_yet_is_ours_to_set() -> None:
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     assert said(namespace={"name": "d", "exists": False, "labels": labels}) == []
+
+
+FORBIDDEN = '{"kind": "Status", "message": "nodes is forbidden: User \\"bob\\" cannot list", "code": 403}'
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (api_error(403, FORBIDDEN), 'nodes is forbidden: User "bob" cannot list'),
+        (api_error(502, "<html>bad gateway</html>"), "(502)"),
+        (api_error(500, None), "(500)"),
+        (api_error(500, "[]"), "(500)"),
+        (OSError("no such file\nsecond line"), "no such file"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_what_the_api_server_said_is_told(error: Exception, words: str) -> None:
+    assert cluster_facts.words(error) == words

@@ -48,6 +48,22 @@ def test_endpoints_and_identity() -> None:
     assert found["identity"]["gpu-1"]["a"] != found["identity"]["gpu-2"]["a"]
 
 
+@pytest.mark.parametrize(
+    "gone",
+    [
+        pod("fuse-a", phase="Failed", reason="Evicted"),
+        pod("fuse-a", phase="Pending"),
+        pod("fuse-a", podIP=None),
+        {**pod("fuse-a"), "metadata": {**pod("fuse-a")["metadata"], "deletionTimestamp": "2026-11-21T18:00:00Z"}},
+    ],
+)
+def test_a_pod_that_is_gone_is_not_asked_though_it_has_an_address(gone: dict[str, Any]) -> None:
+    successor = pod("fuse-a", podIP="10.0.0.2")
+    for found in ([gone, successor], [successor, gone]):
+        assert pods.endpoints(found)["fuse"] == {"gpu-1": {"a": "10.0.0.2:49999"}}
+    assert pods.endpoints([gone])["fuse"] == {}
+
+
 def test_another_master_or_another_fuse_is_another_identity() -> None:
     def identity(master: str, fuse: str) -> str:
         found = [pod("master"), pod("fuse-a")]
@@ -69,7 +85,8 @@ def test_another_master_or_another_fuse_is_another_identity() -> None:
     ],
 )
 def test_when_a_controller_is_done(made: dict[str, Any], done: bool) -> None:
-    assert pods.wanted([made])["worker"] == (2, done)
+    wanted = pods.wanted([made])["worker"]
+    assert (wanted.count, wanted.done) == (2, done)
 
 
 def test_ready_pods_of_each_component() -> None:

@@ -1,0 +1,75 @@
+"""Objects of ours beside the chart, and what is written to those of others."""
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.kubernetes import objects
+
+
+def cluster(nodes: dict[str, dict[str, str]], error: str | None = None) -> dict[str, Any]:
+    return {
+        "error": error,
+        "where": "KUBECONFIG",
+        "nodes": {name: {"labels": labels} for name, labels in nodes.items()},
+    }
+
+
+FUSE, WORKER, MASTER = "alluxio-fuse/d.fuse", "alluxio-fuse/d.worker", "alluxio-fuse/d.master"
+FOREIGN = {"kubernetes.io/hostname": "n", "alluxio-fuse/other.fuse": "true", "alluxio-fuse/gpu": "true"}
+
+
+@pytest.mark.parametrize(
+    ("have", "wanted", "patch"),
+    [
+        ({}, {FUSE: "true"}, {FUSE: "true"}),
+        ({FUSE: "true"}, {FUSE: "true"}, {}),
+        ({FUSE: "false"}, {FUSE: "true"}, {FUSE: "true"}),
+        ({FUSE: "true", WORKER: "true"}, {FUSE: "true"}, {WORKER: None}),
+        ({MASTER: "true"}, {}, {MASTER: None}),
+        ({}, {}, {}),
+    ],
+)
+def test_only_what_differs_is_written_to_a_node(
+    have: dict[str, str], wanted: dict[str, str], patch: dict[str, str | None]
+) -> None:
+    assert objects.label_patch(cluster({"n": {**FOREIGN, **have}}), "n", "d", wanted) == patch
+
+
+def test_a_node_that_left_the_inventory_loses_its_labels_and_no_other() -> None:
+    nodes = {"stays": {FUSE: "true"}, "left": {**FOREIGN, FUSE: "true", WORKER: "true"}, "never": FOREIGN}
+    left = [{"name": "left", "labels": {FUSE: None, WORKER: None}}]
+    assert objects.left_labelled(cluster(nodes), "d", ["stays", "planned"]) == left
+    assert [one["name"] for one in objects.left_labelled(cluster(nodes), "d")] == ["left", "stays"]
+
+
+def test_a_cluster_that_was_not_seen_is_not_one_without_labels() -> None:
+    with pytest.raises(ValueError, match="connection refused"):
+        objects.left_labelled(cluster({}, "connection refused"), "d")
+    with pytest.raises(ValueError, match="connection refused"):
+        objects.label_patch(cluster({}, "connection refused"), "n", "d", {})
+
+
+def test_keys_are_only_in_secrets() -> None:
+    (secret,) = objects.secrets("d", "ns", {"a": {"access_key": "k", "secret_key": "s"}})
+    assert secret["metadata"]["name"] == "d-a"
+    assert secret["data"] == {"access_key": "aw==", "secret_key": "cw=="}
+    assert objects.secret_names("d", {"b": "mine"}, ["a"]) == {"a": "d-a", "b": "mine"}
+
+
+def test_a_pod_that_only_proves_the_image_sees_nothing_of_its_node() -> None:
+    pod = objects.access_pod("n", deployment="d", into="ns", image="i")
+    assert "volumes" not in pod["spec"]
+    assert pod["spec"]["containers"][0]["command"] == ["true"]
+
+
+def test_a_pod_that_stands_in_for_a_node_sees_mounts_and_media() -> None:
+    pod = objects.access_pod(
+        "n", deployment="d", into="ns", image="i", folders={"n": ["/mnt/nvme"], "m": ["/mnt/other"]}, stays=True
+    )
+    assert {one["mountPath"] for one in pod["spec"]["containers"][0]["volumeMounts"]} == {
+        "/mnt/d",
+        "/var/lib/d",
+        "/mnt/nvme",
+    }
+    assert not pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]
