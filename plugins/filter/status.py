@@ -12,7 +12,7 @@ DOCUMENTATION = """
 name: status
 short_description: what serves, what does not, and the first thing to look at
 description:
-  - C(services_of_containers) compares the containers of a node with what was planned.
+  - C(services_of_containers) and C(services_of_units) compare what runs on a node with what was planned.
   - C(status) judges a deployment, C(status_table) shows that as text.
 """
 
@@ -41,7 +41,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         return {
-            **{f"services_{name}": door for name, door in filters(services, "of_containers").items()},
+            **{f"services_{name}": door for name, door in filters(services, "of_containers", "of_units").items()},
             "status": status,
             "status_mounts": status_mounts,
             "status_table": status_table,

@@ -227,6 +227,18 @@ def test_a_killed_process_comes_back_with_the_right_bytes() -> None:
 
 
 @pytest.mark.usefixtures("again")
+def test_a_hung_mount_is_told_and_let_go(job: Job) -> None:
+    assert "2 of 2 as planned" in ended(job("playbooks/status.yml"))
+    inside(f"kill -STOP {main_pid('folder')}")
+    said = job("playbooks/status.yml")
+    assert said.returncode == 2
+    assert "FAILING  FUSE process on node1, folder: the FUSE process is there and does not answer" in said.stdout
+    ended(job("playbooks/unstick.yml", alluxio_unstick="folder"))
+    assert right("folder")
+    assert "FAILING" not in ended(job("playbooks/status.yml"))
+
+
+@pytest.mark.usefixtures("again")
 def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to() -> None:
     unit, point = UNIT.format("folder"), MOUNT_POINT.format("folder")
     reader = subprocess.Popen(["podman", "exec", NODE, "bash", "-c", f"exec 3< {point}/large; exec sleep 61"])

@@ -50,7 +50,8 @@ def judge(
     services: those of `alluxio_fuse.status.services`. cluster: what module `cluster_status` returned.
     """
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
-    layers = _layers(cluster, fleet["datasets"], fleet["masters"])
+    # platform host runs no masters: those of a cluster elsewhere are somebody else's to watch
+    layers = _layers(cluster, fleet["datasets"], [] if fleet["platform"] == "host" else fleet["masters"])
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [
         _mounted(plan, host, dataset, seen, layers)

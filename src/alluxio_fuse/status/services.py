@@ -1,4 +1,4 @@
-"""Services as the platform runs them, against what was planned: one shape for containers and pods."""
+"""Services as the platform runs them, against what was planned: one shape for containers, units and pods."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def of_containers(planned: Sequence[Mapping[str, Any]], found: Sequence[Mapping[
     """Containers of a node; planned: those of `alluxio_fuse.containers`, found: what `podman inspect` says."""
     there = {str(one["Name"]).removeprefix("/"): one for one in found}
     return [_container(one, there.get(one["name"]), node) for one in planned]
+
+
+def of_units(shown: Sequence[str], node: str) -> list[Service]:
+    """Systemd units of a node, each as `systemctl show` prints Id, ActiveState, Result and NeedDaemonReload."""
+    return [_unit(dict(line.partition("=")[::2] for line in text.splitlines()), node) for text in shown]
 
 
 def of_pods(controllers: Iterable[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]) -> list[Service]:
@@ -46,6 +51,14 @@ def _container(planned: Mapping[str, Any], found: Mapping[str, Any] | None, node
     if labels.get("alluxio-fuse.digest") != planned["digest"]:
         return _service(name, node, BEHIND, "it runs what was planned before: playbooks/services.yml replaces it")
     return _service(name, node, AS_PLANNED, "")
+
+
+def _unit(found: Mapping[str, str], node: str) -> Service:
+    if found["ActiveState"] != "active":
+        return _service(found["Id"], node, DOWN, f"the unit is {found['ActiveState']} ({found['Result']})")
+    if found["NeedDaemonReload"] == "yes":
+        return _service(found["Id"], node, BEHIND, "its unit file was changed since it was started")
+    return _service(found["Id"], node, AS_PLANNED, "")
 
 
 def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any]) -> Service:

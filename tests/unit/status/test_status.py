@@ -13,6 +13,7 @@ PLAN = {
     "fleet": {
         "alluxio_version": {"amount": "2.9.6"},
         "masters": {"amount": ["n1:19998"]},
+        "platform": {"amount": "containers"},
         "datasets": {"amount": [{"name": "imagenet", "alluxio_path": "/imagenet"}]},
     },
     "nodes": {
@@ -112,6 +113,15 @@ def test_containers_against_the_plan() -> None:
         "fuse": services.DOWN,
         "job": services.DOWN,
     }
+
+
+def test_units_as_systemd_has_them() -> None:
+    def shown(name: str, state: str, reload: str = "no") -> str:
+        return f"Id={name}\nActiveState={state}\nResult=success\nNeedDaemonReload={reload}"
+
+    found = services.of_units([shown("a", "active"), shown("b", "active", "yes"), shown("c", "inactive")], "n1")
+    assert [one["state"] for one in found] == [services.AS_PLANNED, services.BEHIND, services.DOWN]
+    assert found[2]["why"] == "the unit is inactive (success)"
 
 
 def pod(image: str, checksum: str, ready: bool = True, node: str = "n1") -> dict[str, Any]:
