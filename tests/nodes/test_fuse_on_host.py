@@ -36,9 +36,12 @@ def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def inside(command: str) -> str:
-    """What a command says on the node; it must succeed."""
+    """What a command says on the node; it must succeed, or what FUSE complained of last is shown."""
     done = podman("exec", NODE, "bash", "-c", command)
-    assert done.returncode == 0, done.stdout + done.stderr
+    if done.returncode:
+        said = podman("exec", NODE, "journalctl", "--no-pager", "--output=cat", "--unit=alluxio-fuse-*").stdout
+        complaints = [line for line in said.splitlines() if not re.search(r" INFO |GC\(", line)]
+        raise AssertionError("\n".join([command, done.stderr, *complaints[-60:]]))
     return done.stdout.strip()
 
 
