@@ -110,12 +110,14 @@ def arguments(folder: Path, address: str) -> list[str]:
 
 
 @contextmanager
-def object_store(folder: Path, address: str = "127.0.0.1") -> Iterator[ObjectStore]:
-    """A store on this machine, by default on loopback, that ends with the context."""
-    store = prepare(folder, address)
+def object_store(folder: Path) -> Iterator[ObjectStore]:
+    """A store on loopback that ends with the context."""
+    store = prepare(folder, "127.0.0.1")
     log = folder / "weed.log"
     with log.open("w") as output:
-        process = subprocess.Popen([str(WEED), *arguments(folder, address)], stdout=output, stderr=output, cwd=folder)
+        process = subprocess.Popen(
+            [str(WEED), *arguments(folder, "127.0.0.1")], stdout=output, stderr=output, cwd=folder
+        )
 
     def ended() -> str | None:
         return None if process.poll() is None else log.read_text()[:3000]

@@ -11,7 +11,7 @@ from alluxio_fuse.plan.units import GIB, MIB
 
 SET = "fuse/imagenet-sample"
 FRESH = [{"name": "live", "source": "s3://b/live", "files": 100, "bytes": "1Gi", "freshness": "within: 40s"}]
-WITHOUT_CLUSTER = {"name": "set", "source": "s3://b/set", "files": 100, "bytes": "1Gi", "through": "under_store"}
+WITHOUT_CLUSTER = {"name": "set", "source": "file:///data/set", "files": 100, "bytes": "1Gi", "through": "under_store"}
 WRITABLE = [{"name": "out", "source": "s3://b/out", "files": 100, "bytes": "1Gi", "writable": True}]
 
 
@@ -79,6 +79,8 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("tier_is_mounted", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/mnt/gone"}]}),
     ("page_store_needs_cluster", {"alluxio_platform": "host", "alluxio_overrides": {"fuse.client_cache_size": "1Gi"},
                                   "alluxio_datasets": [WITHOUT_CLUSTER]}),
+    ("store_read_in_order", {"alluxio_platform": "host",
+                             "alluxio_datasets": [WITHOUT_CLUSTER | {"source": "s3://b/set"}]}),
 ]  # fmt: skip
 
 
