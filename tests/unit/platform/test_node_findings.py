@@ -132,9 +132,9 @@ def test_pods_need_a_shared_root_and_containers_do_not() -> None:
 def test_the_host_platform_needs_systemd() -> None:
     hosts = local(alluxio_platform="host")
     assert preflight.findings(hosts) == []
-    hosts["localhost"]["facts"]["service_manager"] = "podman-init"
+    hosts["localhost"]["facts"]["service_manager"] = "none"
     (finding,) = preflight.findings(hosts)
-    assert (finding["path"], finding["value"]) == ("localhost: service manager", "podman-init")
+    assert (finding["path"], finding["value"]) == ("localhost: service manager", "none")
 
 
 def test_a_port_of_our_own_unit_is_no_finding() -> None:
