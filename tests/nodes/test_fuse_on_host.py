@@ -158,13 +158,6 @@ def again(job: Job, first: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return {"changed": changed(done), "named": named, "kept": was == [main_pid(dataset) for dataset in DATASETS]}
 
 
-def test_a_bucket_without_a_cluster_is_refused(job: Job, before: Path) -> None:
-    bucket = {"name": "bucket", "source": "s3://training/set", "files": 1, "bytes": 1, "through": "under_store"}
-    done = job("playbooks/preflight.yml", alluxio_datasets=[bucket])
-    assert done.returncode != 0
-    assert "it answers EIO" in done.stdout
-
-
 def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> None:
     done = job("playbooks/preflight.yml", alluxio_overrides={"fuse/folder.client_cache_size": "64Mi"})
     assert done.returncode != 0
