@@ -1,4 +1,4 @@
-"""Platform host on a systemd node: real Alluxio FUSE on folders and through a cluster, every byte compared."""
+"""Platform host on a systemd node: real Alluxio FUSE straight on folders, every byte compared."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import json
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-host"
-IMAGE = "localhost/alluxio-fuse:2.9.6"
 DATASETS = ("folder", "other")
 UNIT = "alluxio-fuse-fuse-{}.service"
 MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
@@ -89,7 +87,7 @@ def made(name: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[str]:
-    """A Debian 12 with a folder of data, without Java and libfuse; the address where it reaches this machine."""
+    """A Debian 12 with a folder of data, without Java and libfuse."""
     subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
     podman("rm", "--force", "--time", "1", NODE)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
@@ -97,7 +95,7 @@ def node() -> Iterator[str]:
     packages = f"--volume={cache}:/var/cache/apt/archives"
     up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
     subprocess.run(up, cwd=CHECKOUT, check=True)
-    yield inside("ip route show default").split()[2]
+    yield NODE
     podman("rm", "--force", "--time", "1", NODE)
 
 
@@ -119,8 +117,8 @@ def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     }
     extra = tmp_path_factory.mktemp("said") / "extra.json"
 
-    def run(playbook: str, *, also: Sequence[object] = (), **more: object) -> subprocess.CompletedProcess[str]:
-        extra.write_text(json.dumps(said | {"alluxio_datasets": [*said["alluxio_datasets"], *also]} | more))
+    def run(playbook: str, **more: object) -> subprocess.CompletedProcess[str]:
+        extra.write_text(json.dumps(said | more))
         ansible = str(Path(sys.executable).with_name("ansible-playbook"))
         plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
         return subprocess.run(
@@ -228,59 +226,6 @@ def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to()
     reader.wait(10)
     inside(f"systemctl start {unit}")
     assert right("folder")
-
-
-@pytest.fixture(scope="module")
-def elsewhere(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a master on this machine, with a worker, which know the same files at /shared."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    for name in FILES:
-        (folder / "shared" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "shared" / name).write_bytes(made(name))
-    subprocess.run(["chmod", "--recursive", "a+rX", str(folder)], check=True)
-    ports = {"master.rpc": 24998, "master.web": 24999, "worker.rpc": 24997, "worker.web": 24996}
-    properties = {
-        **{f"alluxio.{name}.port": number for name, number in ports.items()},
-        **{f"alluxio.{service}.hostname": node for service in ("master", "worker")},
-        "alluxio.master.journal.type": "UFS",
-        "alluxio.master.journal.folder": "/tmp/journal",
-        "alluxio.master.metastore.dir": "/tmp/metastore",
-        "alluxio.master.mount.table.root.ufs": "/sources",
-        "alluxio.worker.tieredstore.level0.dirs.path": "/tmp/tier",
-        "alluxio.worker.tieredstore.level0.dirs.quota": "128MB",
-    }
-    (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-    runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    limits = [f"--ulimit=nofile={files}:{files}", "--ulimit=nproc=10000:10000"]
-    for service, verb in (("master", ["master-only"]), ("worker", ["worker-only", "--no-format"])):
-        podman("rm", "--force", "--time", "1", f"{NODE}-{service}")
-        volumes = [f"{folder}/site.properties:/opt/alluxio/conf/alluxio-site.properties:ro", f"{folder}:/sources:ro"]
-        heap = f"--env=ALLUXIO_{service.upper()}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"
-        options = ["--detach", "--name", f"{NODE}-{service}", "--network", "host", *runtime, *limits, heap]
-        started = podman("run", *options, *(f"--volume={volume}" for volume in volumes), IMAGE, *verb)
-        assert started.returncode == 0, started.stderr
-    yield f"{node}:{ports['master.rpc']}"
-    for service in ("worker", "master"):
-        podman("rm", "--force", "--time", "1", f"{NODE}-{service}")
-
-
-@pytest.mark.usefixtures("again")
-def test_through_a_cluster_that_runs_elsewhere(job: Job, elsewhere: str) -> None:
-    """A dataset more, with a client cache; the units that are there go on."""
-    was = {dataset: main_pid(dataset) for dataset in DATASETS}
-    inside(f"cp --archive {SOURCE}/folder /srv/shared")
-    for stage in ("plan", "nodes", "services"):
-        shared = {"name": "shared", "source": "file:///srv/shared", "through": "cluster"}
-        changed(job(f"playbooks/{stage}.yml", also=[shared], alluxio_cluster={"masters": [elsewhere]}))
-    assert right("shared")
-    assert "\npath /shared\n" in inside("cat /var/lib/alluxio-fuse/client-cache/shared/.identity")
-    assert {dataset: main_pid(dataset) for dataset in DATASETS} == was
-    assert changed(job("playbooks/plan.yml")) == 0
-    assert changed(job("playbooks/services.yml")) > 0
-    assert not mounted("shared")
-    assert inside("systemctl list-units --all --plain --no-legend 'alluxio-fuse-*'").count("shared") == 0
-    assert {dataset: main_pid(dataset) for dataset in DATASETS} == was
 
 
 @pytest.mark.usefixtures("again")
