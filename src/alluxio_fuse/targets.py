@@ -92,6 +92,7 @@ def _target(
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
         "residency": plan["fleet"]["served_from"]["amount"][dataset["name"]],
         "direct": dataset["through"] == "under_store",
+        "own_cluster": _own_cluster(plan) or dataset["through"] == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
         "first_reads": _own_cluster(plan)
         and host == next(name for name, services in plan["nodes"].items() if _mounts(services)),

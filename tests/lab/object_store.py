@@ -110,17 +110,17 @@ def arguments(folder: Path, address: str) -> list[str]:
 
 
 class RestartableStore:
-    """A store on this machine that can be taken away, and comes back with what it held."""
+    """A store on loopback that can be taken away, and comes back with what it held."""
 
-    def __init__(self, folder: Path, address: str) -> None:
-        self._folder, self._address = folder, address
-        self.about = prepare(folder, address)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.about = prepare(folder, "127.0.0.1")
 
     def start(self) -> None:
         """Run it, until it serves."""
         log = self._folder / "weed.log"
         with log.open("w") as output:
-            command = [str(WEED), *arguments(self._folder, self._address)]
+            command = [str(WEED), *arguments(self._folder, "127.0.0.1")]
             process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._folder)
         self._process, self.about = process, replace(self.about, pid=process.pid)
         wait(self.about, lambda: None if process.poll() is None else log.read_text()[:3000])
@@ -132,9 +132,9 @@ class RestartableStore:
 
 
 @contextmanager
-def restartable_store(folder: Path, address: str = "127.0.0.1") -> Iterator[RestartableStore]:
-    """A store, by default on loopback, that ends with the context."""
-    store = RestartableStore(folder, address)
+def restartable_store(folder: Path) -> Iterator[RestartableStore]:
+    """A store that ends with the context."""
+    store = RestartableStore(folder)
     try:
         store.start()
         yield store
@@ -143,9 +143,9 @@ def restartable_store(folder: Path, address: str = "127.0.0.1") -> Iterator[Rest
 
 
 @contextmanager
-def object_store(folder: Path, address: str = "127.0.0.1") -> Iterator[ObjectStore]:
+def object_store(folder: Path) -> Iterator[ObjectStore]:
     """A store that stays as it is until the context ends."""
-    with restartable_store(folder, address) as store:
+    with restartable_store(folder) as store:
         yield store.about
 
 

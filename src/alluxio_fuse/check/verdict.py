@@ -59,6 +59,7 @@ class Measured(BaseModel):
     gate: Gate | None = None
     first_reads: bool = True
     direct: bool = False
+    own_cluster: bool = True
 
 
 class Dataset(BaseModel):
@@ -247,7 +248,9 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
             if (state, kind) in have:
                 continue
             why = "no pass was made"
-            if state == "cold" and not measured.first_reads and not measured.direct:
+            if state in ("cold", "worker") and not measured.own_cluster:
+                why = f"{NOT_TESTED}: nobody here counts what a cluster elsewhere reads"
+            elif state == "cold" and not measured.first_reads and not measured.direct:
                 why = f"{NOT_TESTED}: others read these bytes first"
             elif measured.in_use:
                 why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"

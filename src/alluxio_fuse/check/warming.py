@@ -25,6 +25,8 @@ def steps(
     disruptive = settings["disruptive"]
     first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive, cold)
     fill = [one for one in passes.fill_passes(header, mount, cache, disruptive, cold=cold) if one["name"] not in done]
+    if not dataset.get("own_cluster", True):  # nobody counts what other clusters' workers read: no states to be kept
+        fill = [one | {"keep": False} for one in fill]
     # a client cache that was lost is filled again, but those are no first reads to be kept
     again = [one | {"keep": False} for one in passes.fill_passes(header, mount, cache, disruptive, again=True)]
     return {

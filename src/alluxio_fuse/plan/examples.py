@@ -176,7 +176,8 @@ def refusals() -> dict[str, Hosts]:
     small = {"name": "small", "source": "s3://bucket/small", "files": 1000, "bytes": "20Gi", "cache": {"share": 0.5}}
     live = [IMAGENET | {"freshness": "within: 10m"}]
     mounted_over = [{"medium": "ssd", "path": "/mnt/forgotten"}]
-    store = IMAGENET | {"through": "under_store"}
+    store = {name: value for name, value in IMAGENET.items() if name != "s3"}
+    store |= {"source": "file:///data/imagenet", "through": "under_store"}
     return {
         "A typing error and an ambiguous unit": local(alluxio_dataset=[], alluxio_workload_memory="64G"),
         "A machine that is too small": tiny,

@@ -10,6 +10,7 @@ from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.rules import ports, properties
 from alluxio_fuse.plan.rules.properties import Properties, TierDir
 from alluxio_fuse.plan.site import site
+from alluxio_fuse.plan.summary import worker_share
 from alluxio_fuse.plan.values import Service, Value
 
 USER_HOSTNAME = "alluxio.user.hostname"
@@ -21,6 +22,7 @@ class Nodes(Mapping[str, dict[str, Service]]):
     def __init__(self, nodes: Iterable[Node], plans: Mapping[str, NodePlan], fleet: Fleet) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._plans, self._fleet = plans, fleet
+        self._share = worker_share(fleet, plans)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -33,10 +35,12 @@ class Nodes(Mapping[str, dict[str, Service]]):
         services = {name: dict(service) for name, service in planned.services.items()}
         offset, quorum = self._fleet.intent.alluxio_port_offset, len(self._fleet.cluster.masters) > 1
         bind = Value(node.bind, "bind_address", "listens here only", "alluxio_bind_address")
-        own = properties.own_address(node.address)
+        own = {USER_HOSTNAME: properties.own_address(node.address)}
+        if self._share < 1 and self._fleet.runs_cluster and not self._fleet.upstream:
+            own[properties.READ_TYPE] = properties.read_past_workers(self._share)
         for name, service in services.items():
             if name.startswith("fuse/"):
-                service["properties"] = _with_address(service["properties"], own)
+                service["properties"] = _with(service["properties"], own)
             elif name != "node":
                 service["bind_address"] = bind
                 service["ports"] = ports.ports(name, offset, quorum)
@@ -58,7 +62,7 @@ def _site(name: str, node: Node, planned: NodePlan, fleet: Fleet) -> Properties:
     return properties.worker(fleet.cluster, node.bind, node.address, tiers)
 
 
-def _with_address(shared: Value[dict[str, str]], own: Value[str]) -> Value[dict[str, str]]:
-    """A site file that nodes share, with the one entry that is a node's own."""
-    amount, parts = {USER_HOSTNAME: own.amount} | shared.amount, {USER_HOSTNAME: own, **shared.parts}
-    return replace(shared, amount=amount, parts=parts)
+def _with(shared: Value[dict[str, str]], own: Mapping[str, Value[str]]) -> Value[dict[str, str]]:
+    """A site file that nodes alike share, with what follows from this node and from the whole fleet."""
+    amount = {key: value.amount for key, value in own.items()} | shared.amount
+    return replace(shared, amount=amount, parts={**own, **shared.parts})

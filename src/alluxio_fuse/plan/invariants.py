@@ -137,6 +137,7 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             f"platform {fleet.intent.alluxio_platform} mounts through the cluster only",
             "through: cluster, or alluxio_platform: host",
         )
+        return
     if service["client_cache"].amount["size"]:
         problems.refuse(
             where,
@@ -145,6 +146,15 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             " bytes (2007 of 2008 digests were wrong)",
             "no client_cache_size, or through: cluster",
             "page_store_needs_cluster",
+        )
+    if not shape.local:
+        problems.refuse(
+            where,
+            "under_store",
+            "Alluxio's stream from S3 is opened anew at most once: the second time that a read skips forward in a file,"
+            " as parallel read-ahead does, it answers EIO",
+            "through: cluster",
+            "store_read_in_order",
         )
     if shape.writable or shape.within is not None:
         problems.refuse(

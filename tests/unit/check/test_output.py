@@ -81,3 +81,12 @@ def test_the_table_says_why_a_state_has_no_figure(measured: dict[str, Any]) -> N
     text = table.render(check([measured | {"kept": []}], {}, SETTINGS, "", {}))
     assert "small files, mount, cold: the bytes had been read before and no measurement of that was kept" in text
     assert "verdict  CANNOT TELL" in text
+
+
+def test_a_cluster_elsewhere_leaves_its_own_states_untested(measured: dict[str, Any]) -> None:
+    one = measured | {"own_cluster": False, "first_reads": False, "kept": []}
+    (dataset,) = check([one], {"min_disk_ratio": 1.0}, SETTINGS, "", {}).datasets
+    rows = {row.state: row.why for row in dataset.rows if (row.path, row.kind) == ("mount", "small")}
+    assert rows["client-cache"] == ""
+    assert rows["cold"] == rows["worker"] == "not tested: nobody here counts what a cluster elsewhere reads"
+    assert [finding.outcome for finding in dataset.findings if finding.outcome != "PASS"] == []

@@ -59,6 +59,13 @@ def test_without_a_cluster_nothing_is_filled_and_cold_is_read_again_and_again() 
     assert all(one["direct"] for one in check)
 
 
+def test_through_a_cluster_elsewhere_no_first_read_is_kept() -> None:
+    steps = warming.steps(HEADER, DATASET | {"own_cluster": False, "first_reads": False}, {}, EMPTY, ALL)
+    assert {one["state"] for one in steps["first"]} == {"warm-up"}
+    assert steps["fill"]
+    assert not any(one["keep"] for one in steps["fill"])
+
+
 @given(cache=st.integers(0, 2_000_000_000))
 def test_the_check_reads_what_is_resident(cache: int) -> None:
     fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)

@@ -11,7 +11,7 @@ from alluxio_fuse.plan.units import GIB, MIB
 
 SET = "fuse/imagenet-sample"
 FRESH = [{"name": "live", "source": "s3://b/live", "files": 100, "bytes": "1Gi", "freshness": "within: 40s"}]
-WITHOUT_CLUSTER = {"name": "set", "source": "s3://b/set", "files": 100, "bytes": "1Gi", "through": "under_store"}
+WITHOUT_CLUSTER = {"name": "set", "source": "file:///data/set", "files": 100, "bytes": "1Gi", "through": "under_store"}
 WRITABLE = [{"name": "out", "source": "s3://b/out", "files": 100, "bytes": "1Gi", "writable": True}]
 
 
@@ -79,6 +79,8 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("tier_is_mounted", {"alluxio_cache_tiers": [{"medium": "ssd", "path": "/mnt/gone"}]}),
     ("page_store_needs_cluster", {"alluxio_platform": "host", "alluxio_overrides": {"fuse.client_cache_size": "1Gi"},
                                   "alluxio_datasets": [WITHOUT_CLUSTER]}),
+    ("store_read_in_order", {"alluxio_platform": "host",
+                             "alluxio_datasets": [WITHOUT_CLUSTER | {"source": "s3://b/set"}]}),
 ]  # fmt: skip
 
 
@@ -144,3 +146,20 @@ def test_the_remedy_of_a_budget_holds(finding: Any) -> None:
     tiers = [{"medium": "ssd", "path": "/var/cache", "budget": "4Ti"}]
     fits = finding(local(alluxio_cache_tiers=tiers)).remedy.removeprefix("a budget of ").partition(" ")[0]
     plan(local(alluxio_cache_tiers=[tiers[0] | {"budget": fits}]))
+
+
+def read_type(**variables: Any) -> str | None:
+    services = plan(local(**variables)).dump()["nodes"]["localhost"]
+    (fuse,) = (service for name, service in services.items() if name.startswith("fuse/"))
+    found: str | None = fuse["properties"]["amount"].get("alluxio.user.file.readtype.default")
+    return found
+
+
+def test_what_workers_cannot_hold_is_read_past_them() -> None:
+    """A block that finds no room costs Alluxio 2.9.6 a connection to the store for good."""
+    small = {"worker.tier_quota": "64Mi"}
+    assert read_type() is None
+    assert read_type(alluxio_overrides=small) == "NO_CACHE"
+    mine = {"fuse/imagenet-sample.properties": {"alluxio.user.file.readtype.default": "CACHE"}}
+    assert read_type(alluxio_overrides=small | mine) == "CACHE"
+    assert read_type(alluxio_profile="upstream") is None

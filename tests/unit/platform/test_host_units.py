@@ -21,6 +21,7 @@ KEYS = {name: {"access_key": f"key of {name}", "secret_key": "canary"} for name 
 @pytest.fixture
 def made() -> dict[str, dict[str, Any]]:
     said = {"alluxio_platform": "host", "alluxio_datasets": [BUCKET, FOLDER, CLUSTER], "alluxio_cluster": RUNNING}
+    said["alluxio_force"] = ["store_read_in_order"]
     return {one["dataset"]: one for one in host.units(plan(local(**said)).dump(), "localhost")}
 
 

@@ -127,3 +127,20 @@ def test_pods_need_a_shared_root_and_containers_do_not() -> None:
     assert [(finding["path"], finding["value"]) for finding in said] == [
         ("localhost: mount propagation", "/ is private")
     ]
+
+
+def test_the_host_platform_needs_systemd() -> None:
+    hosts = local(alluxio_platform="host")
+    assert preflight.findings(hosts) == []
+    hosts["localhost"]["facts"]["service_manager"] = "none"
+    (finding,) = preflight.findings(hosts)
+    assert (finding["path"], finding["value"]) == ("localhost: service manager", "none")
+
+
+def test_a_port_of_our_own_unit_is_no_finding() -> None:
+    hosts = local(alluxio_platform="host")
+    hosts["localhost"]["facts"]["listeners"] = [{"address": "127.0.0.1", "port": 49999, "process": "java"}]
+    assert [finding["path"] for finding in preflight.findings(hosts)] == ["localhost: port 49999"]
+    unit = {"kind": "unit", "id": "alluxio-fuse-fuse-imagenet-sample.service", "data": {"role": "platform_host"}}
+    hosts["localhost"]["facts"]["owned"] = {"items": [unit]}
+    assert preflight.findings(hosts) == []
