@@ -196,9 +196,7 @@ def test_the_under_store_answers_errors(
     assert done.restarted == []
 
 
-def test_the_under_store_is_away(
-    drill: Callable[..., Drill], store: RestartableStore, variables: dict[str, Any]
-) -> None:
+def test_the_under_store_is_away(drill: Callable[..., Drill], store: RestartableStore) -> None:
     def away() -> None:
         store.stop()
         time.sleep(20)
@@ -206,7 +204,6 @@ def test_the_under_store_is_away(
 
     done = drill("under store away for 20 s", away, 180)
     assert done.restarted == []
-    assert "failed calls to s3://training/set" in status(variables).output
 
 
 @contextmanager

@@ -138,7 +138,10 @@ def _refused(workers: Mapping[str, Mapping[str, Any]]) -> str:
     for one in workers.values():
         for store, count in one.get("failures", {}).items():
             total[store] = total.get(store, 0) + count
-    return ", ".join(f"{count} failed calls to {store}" for store, count in sorted(total.items())) or "no failed calls"
+    return (
+        ", ".join(f"{count} failed calls to {store}" for store, count in sorted(total.items()))
+        or "no failed call to list or open"
+    )
 
 
 def size(count: float) -> str:
