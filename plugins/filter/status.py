@@ -18,8 +18,9 @@ description:
 
 
 def status(plan: Any, hosts: Any, found: Any, cluster: Any) -> dict[str, Any]:
-    """The state of a deployment; arguments as of `alluxio_fuse.status.judge.judge`."""
-    return judge.judge(plain(plan), plain(hosts), plain(found), plain(cluster)).model_dump(mode="json")
+    """The state of a deployment; `hosts`: what module `mount_status` returned on each, {} where it was not reached."""
+    seen = {host: result.get("mounts") for host, result in plain(hosts).items()}
+    return judge.judge(plain(plan), seen, plain(found), plain(cluster)).model_dump(mode="json")
 
 
 def status_mounts(datasets: Any) -> list[dict[str, str]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.parse
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -50,7 +48,7 @@ def _safely(asked: Any) -> Any:
 
 
 def _master(address: str) -> Said:
-    info = _get(f"http://{address}/api/v1/master/info?raw_configuration=false")
+    info = counters.fetch(address, ANSWER_S, "api/v1/master/info?raw_configuration=false")
     return {
         "version": info["version"],
         "workers": len(info["workers"]),
@@ -62,11 +60,5 @@ def _master(address: str) -> Said:
 
 
 def _worker(address: str) -> Said:
-    info = _get(f"http://{address}/api/v1/worker/info")
+    info = counters.fetch(address, ANSWER_S, "api/v1/worker/info")
     return {"version": info["version"], "failures": failures(counters.flatten(counters.fetch(address, ANSWER_S)))}
-
-
-def _get(url: str) -> Any:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(url, timeout=ANSWER_S) as answer:
-        return json.load(answer)

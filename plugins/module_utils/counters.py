@@ -70,10 +70,10 @@ def _minus(after: float | None, before: float | None) -> float | None:
     return None if after is None or before is None else after - before
 
 
-def fetch(address: str, timeout: float = TIMEOUT_S) -> dict[str, Any]:
-    """The metrics that the process at `address` ("host:port") shows; an OSError where it shows none."""
+def fetch(address: str, timeout: float = TIMEOUT_S, path: str = "metrics/json/") -> dict[str, Any]:
+    """The metrics, or what is at another path, that the process at `address` ("host:port") shows; else an OSError."""
     # an environment's proxy must not stand between a node and its own counters
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{address}/metrics/json/", timeout=timeout) as answer:
+    with opener.open(f"http://{address}/{path}", timeout=timeout) as answer:
         metrics: dict[str, Any] = json.load(answer)
     return metrics

@@ -16,7 +16,7 @@ CONTROL = Path("/sys/fs/fuse/connections")
 @contextmanager
 def control() -> Iterator[Path]:
     """The folder of all FUSE connections; mounted elsewhere for as long as it is needed where it is not mounted."""
-    if any(CONTROL.iterdir()):
+    if not CONTROL.is_dir() or any(CONTROL.iterdir()):  # without FUSE in the kernel there is none to be seen
         yield CONTROL
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -79,13 +79,12 @@ def upload(store: ObjectStore) -> None:
 @contextmanager
 def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterator[dict[str, Any]]:
     """A deployment of the bundle with its caches filled; what it reads, from its plan."""
-    s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
     variables = {
         "alluxio_name": name,
         "alluxio_environment": name,
         "alluxio_port_offset": offset,
         "alluxio_profile": profile,
-        "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": s3}],
+        "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}],
         "alluxio_credentials": {"set": {"access_key": store.access_key, "secret_key": store.secret_key}},
     }
     try:

@@ -44,6 +44,11 @@ class ObjectStore:
     secret_key: str
     pid: int = 0
 
+    @property
+    def s3(self) -> dict[str, Any]:
+        """What a dataset says of the store."""
+        return {"endpoint": self.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(self.ca_file)}
+
     def sent(self) -> int:
         """Bytes that the store's process has written anywhere, to its readers above all."""
         fields = dict(line.split(": ") for line in Path(f"/proc/{self.pid}/io").read_text().splitlines())

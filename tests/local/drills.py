@@ -35,6 +35,18 @@ class Read:
         return self.outcome == "ok" and self.ended - self.begun < SLOW_S
 
 
+def recorded(record: Path) -> list[Read]:
+    """The reads of one process; its last line may not be whole yet."""
+    fields = [line.split(" ", 3) for line in record.read_text().splitlines()]
+    return [Read(float(one[0]), float(one[1]), one[2]) for one in fields if len(one) == 4]
+
+
+def as_before(reads: list[Read], now: float) -> bool:
+    """Whether a process has read well for a while; one that waits for a read to end has not, though nothing failed."""
+    lately = [one for one in reads if one.ended >= now - QUIET_S]
+    return bool(lately) and lately[-1].ended > now - SLOW_S and all(one.good for one in lately)
+
+
 @dataclass(frozen=True)
 class Drill:
     """What a fault came to. seconds: from the fault until the last read that failed or waited had ended."""
@@ -53,33 +65,23 @@ class Readers:
     """Processes that read a mount all the time."""
 
     folder: Path
-    processes: list[subprocess.Popen[bytes]]
     done: list[Drill] = field(default_factory=list)
 
     def reads(self, since: float) -> list[Read]:
         """Reads that ended after a time."""
-        found = []
-        for record in self.folder.glob("record-*"):
-            for line in record.read_text().splitlines():
-                fields = line.split(" ", 3)
-                if len(fields) == 4 and float(fields[1]) >= since:
-                    found.append(Read(float(fields[0]), float(fields[1]), fields[2]))
-        return sorted(found, key=lambda one: one.ended)
+        found = [one for record in self.folder.glob("record-*") for one in recorded(record)]
+        return sorted((one for one in found if one.ended >= since), key=lambda one: one.ended)
 
     def settle(self, since: float, limit: float) -> None:
-        """Wait until every process has read well for a while, or fail with what they saw."""
+        """Wait until every process has read well for a while, and still does, or fail with what they saw."""
         deadline = time.time() + limit
         while time.time() < deadline:
             time.sleep(0.5)
             now = time.time()
-            lately = [self._lately(record, now - QUIET_S) for record in self.folder.glob("record-*")]
-            if now - since > QUIET_S and all(reads and all(one.good for one in reads) for reads in lately):
+            reads = [recorded(record) for record in self.folder.glob("record-*")]
+            if now - since > QUIET_S and all(as_before(one, now) for one in reads):
                 return
         raise AssertionError(f"not as before after {limit:.0f} s: {Counter(one.outcome for one in self.reads(since))}")
-
-    def _lately(self, record: Path, since: float) -> list[Read]:
-        fields = [line.split(" ", 3) for line in record.read_text().splitlines()[-400:]]
-        return [Read(float(f[0]), float(f[1]), f[2]) for f in fields if len(f) == 4 and float(f[1]) >= since]
 
     def drill(
         self, fault: str, happen: Callable[[], None], services: Callable[[], dict[str, str]], limit: float
@@ -135,7 +137,7 @@ def reading(root: Path, digests: dict[str, str], folder: Path, readers: int = 4)
     command = [sys.executable, str(script), str(root), str(folder / "digests.json")]
     processes = [subprocess.Popen([*command, str(folder / f"record-{index}"), str(index)]) for index in range(readers)]
     try:
-        yield Readers(folder, processes)
+        yield Readers(folder)
     finally:
         for process in processes:
             process.kill()

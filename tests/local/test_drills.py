@@ -25,7 +25,6 @@ from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_
 from test_sources import FILES, fill
 
 NAME = "drills"
-FUSE = f"{NAME}-fuse-bucket"
 MOUNT_POINT = Path(f"/mnt/{NAME}/bucket/data")
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-bucket")
 
@@ -51,12 +50,11 @@ def variables(store: RestartableStore, source: Path) -> Iterator[dict[str, Any]]
     for name in FILES:
         client.upload_file(str(source / name), "training", f"set/{name}")
     about = store.about
-    s3 = {"endpoint": about.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(about.ca_file)}
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
         "alluxio_port_offset": 5000,
-        "alluxio_datasets": [{"name": "bucket", "source": "s3://training/set", "s3": s3}],
+        "alluxio_datasets": [{"name": "bucket", "source": "s3://training/set", "s3": about.s3}],
         "alluxio_credentials": {"bucket": {"access_key": about.access_key, "secret_key": about.secret_key}},
         "alluxio_overrides": {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"},
     }

@@ -31,13 +31,12 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
     client.create_bucket(Bucket="training")
     for name, content in FIRST.items():
         client.put_object(Bucket="training", Key=f"live/{name}", Body=content)
-    s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
         "alluxio_port_offset": 6000,
         "alluxio_datasets": [
-            {"name": "live", "source": "s3://training/live", "s3": s3, "freshness": f"within: {PROMISE_S}s"},
+            {"name": "live", "source": "s3://training/live", "s3": store.s3, "freshness": f"within: {PROMISE_S}s"},
         ],
         "alluxio_credentials": {"live": {"access_key": store.access_key, "secret_key": store.secret_key}},
     }

@@ -54,14 +54,13 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
     client.create_bucket(Bucket="training")
     for name in FILES:
         client.upload_file(str(directory / name), "training", f"set/{name}")
-    s3 = {"endpoint": store.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(store.ca_file)}
     return {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
         "alluxio_port_offset": OFFSET,
         "alluxio_datasets": [
             {"name": "own", "source": f"file://{directory}"},
-            {"name": "bucket", "source": "s3://training/set", "s3": s3},
+            {"name": "bucket", "source": "s3://training/set", "s3": store.s3},
         ],
         "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
         "alluxio_gate_min_disk_ratio": 0.01,

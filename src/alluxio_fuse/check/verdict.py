@@ -267,5 +267,5 @@ def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[R
     if settings.training and settings.disruptive and ("training", "mount") not in {(r.kind, r.path) for r in table}:
         need = LEAST_STEPS * settings.training.batch * settings.training.accelerators
         why = f"{NOT_TESTED}: {need} small files of a sample each are needed within the bytes that are read"
-        missing.append(Row(path="mount", state="client-cache", kind="training", established=False, why=why))
+        missing.append(Row(path="mount", state=states[-2], kind="training", established=False, why=why))
     return missing

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
 
 
@@ -130,7 +131,7 @@ def _filled(cluster: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     text = _counted(cluster["workers"])
     if led is None:
         return text
-    return f"{text}, {led['workers']} live, {size(led['used'])} of {size(led['capacity'])} used"
+    return f"{text}, {led['workers']} live, {format_size(led['used'])} of {format_size(led['capacity'])} used"
 
 
 def _refused(workers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -142,11 +143,3 @@ def _refused(workers: Mapping[str, Mapping[str, Any]]) -> str:
         ", ".join(f"{count} failed calls to {store}" for store, count in sorted(total.items()))
         or "no failed call to list or open"
     )
-
-
-def size(count: float) -> str:
-    """Bytes for a table."""
-    for unit, step in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
-        if count >= step:
-            return f"{count / step:.1f} {unit}"
-    return f"{count:.0f} B"

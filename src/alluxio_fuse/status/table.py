@@ -6,7 +6,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from alluxio_fuse.status.judge import Mounted, Status, behind, size
+from alluxio_fuse.plan.units import format_size
+from alluxio_fuse.status.judge import Mounted, Status, behind
 from alluxio_fuse.status.services import AS_PLANNED
 
 WIDTH = 132
@@ -39,7 +40,7 @@ def _mounts(mounts: list[Mounted]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for one in mounts:
         known = one.cached is not None and one.cache_bytes
-        cache = f"{size(one.cached or 0)} of {size(one.cache_bytes)}" if known else "-"
+        cache = f"{format_size(one.cached or 0)} of {format_size(one.cache_bytes)}" if known else "-"
         waiting = "-" if one.waiting is None else str(one.waiting)
         table.add_row(one.node, one.name, one.state, str(len(one.readers)), waiting, cache)
     return table

@@ -46,8 +46,8 @@ def test_what_serves_fails_nowhere() -> None:
     status = judged()
     assert status.failing == []
     shown = table.render(status)
-    assert "1 of 1 answer, 1 live, 1.0 MiB of 1.0 GiB used" in shown
-    assert "512.0 MiB of 1.0 GiB" in shown
+    assert "1 of 1 answer, 1 live, 1Mi of 1Gi used" in shown
+    assert "512Mi of 1Gi" in shown
     assert "FAILING" not in shown
 
 
