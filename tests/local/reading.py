@@ -3,7 +3,7 @@
 
 usage: reading.py ROOT DIGESTS RECORD SEED      DIGESTS: JSON {path: sha256}
 
-Each read is a line of RECORD, `begun ended outcome path` (seconds of the epoch): ok, wrong, or the name of an errno.
+Each read is a line of RECORD, `begun ended outcome bytes path` (seconds of the epoch): ok, wrong, or the name of an errno.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import time
 from pathlib import Path
 
 
-def read(path: Path, digest: str) -> str:
-    """What a read came to; its pages are given back, so that the next one asks the mount again."""
+def read(path: Path, digest: str) -> tuple[str, int]:
+    """What a read came to, and its bytes; its pages are given back, so that the next one asks the mount again."""
     try:
         with path.open("rb") as stream:
             content = stream.read()
             os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     except OSError as error:
         time.sleep(0.05)
-        return errno.errorcode.get(error.errno or 0, "unknown")
-    return "ok" if hashlib.sha256(content).hexdigest() == digest else "wrong"
+        return errno.errorcode.get(error.errno or 0, "unknown"), 0
+    return "ok" if hashlib.sha256(content).hexdigest() == digest else "wrong", len(content)
 
 
 def main(root: str, digests: str, record: str, seed: str) -> None:
@@ -39,8 +39,8 @@ def main(root: str, digests: str, record: str, seed: str) -> None:
             order.shuffle(names)
             for name in names:
                 begun = time.time()
-                outcome = read(Path(root, name), known[name])
-                lines.write(f"{begun:.3f} {time.time():.3f} {outcome} {name}\n")
+                outcome, size = read(Path(root, name), known[name])
+                lines.write(f"{begun:.3f} {time.time():.3f} {outcome} {size} {name}\n")
 
 
 if __name__ == "__main__":
