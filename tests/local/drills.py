@@ -81,7 +81,7 @@ class Readers:
             time.sleep(0.5)
             now = time.time()
             reads = [recorded(record) for record in self.folder.glob("record-*")]
-            # what is looked at begins a while after the fault: a read that it caught has not ended, or is seen to have been slow
+            # Looked at from a while after the fault on: a read that it caught has not ended yet, or is seen as slow.
             if now - since > 2 * QUIET_S and all(as_before(one, now) for one in reads):
                 return
         raise AssertionError(f"not as before after {limit:.0f} s: {Counter(one.outcome for one in self.reads(since))}")

@@ -3,7 +3,8 @@
 
 usage: reading.py ROOT DIGESTS RECORD SEED      DIGESTS: JSON {path: sha256}
 
-Each read is a line of RECORD, `begun ended outcome bytes path` (seconds of the epoch): ok, wrong, or the name of an errno.
+Each read is a line of RECORD, `begun ended outcome bytes path` (times in seconds of the epoch); the outcome is ok,
+wrong, or the name of an errno.
 """
 
 from __future__ import annotations
