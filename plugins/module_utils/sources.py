@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -14,20 +16,34 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, i
 Source = dict[str, Any]
 
 
-def read_source(url: str, uid: int, budget: float) -> Source:
-    """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied.
+def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None = None) -> Source:
+    """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied | foreign.
 
-    Counted is what a manifest holds: regular files, hidden ones left out. Counting stops after `budget` seconds; files
-    and bytes are then None and `detail` says so.
+    marker: {file, sha256} of a file without which the source is foreign: another filesystem than was meant. Counted is
+    what a manifest holds: regular files, hidden ones left out. Counting stops after `budget` seconds; files and bytes
+    are then None and `detail` says so.
     """
     path = unquote(urlsplit(url).path)
     try:
-        answer = in_child(lambda: _count(path, time.monotonic() + budget), budget + 2, uid)
+        answer = in_child(lambda: _look(path, time.monotonic() + budget, marker), budget + 2, uid)
     except OSError as error:
         answer = _failure(path, error)
     if answer == HUNG:
         return _state("unreachable", f"{path} does not answer: the mount that holds it hangs")
     return dict(answer)
+
+
+def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
+    found = _count(root, deadline)
+    if marker and found["state"] == "ok":
+        path = Path(root, marker["file"])
+        try:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except FileNotFoundError:
+            return _state("foreign", f"the marker {path} is missing")
+        if digest != marker["sha256"]:
+            return _state("foreign", f"the marker {path} has another digest")
+    return found
 
 
 def _count(root: str, deadline: float) -> Source:

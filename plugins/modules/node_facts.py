@@ -29,6 +29,10 @@ options:
     type: list
     elements: str
     default: []
+  markers:
+    description: "By source, the C(file) that it must hold and the C(sha256) of that file."
+    type: dict
+    default: {}
   ports:
     description: TCP ports whose listening process is wanted by name.
     type: list
@@ -101,7 +105,10 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "mounts": [{key: mount[key] for key in ("point", "type", "source", "options")} for mount in seen],
         "mount_points": {path: mounts.mount_point_state(seen, path) for path in parameters["mount_points"]},
         "sources": {
-            url: sources.read_source(url, parameters["service_uid"], parameters["source_budget"]) for url in local
+            url: sources.read_source(
+                url, parameters["service_uid"], parameters["source_budget"], parameters["markers"].get(url)
+            )
+            for url in local
         },
         "media_speed": speed.load(state_dir),
         "leftovers": leftovers.read_leftovers(seen, parameters["mount_points"]),
@@ -117,6 +124,7 @@ def main() -> None:
             "state_dir": {"type": "path"},
             "mount_points": {"type": "list", "elements": "path", "default": []},
             "sources": {"type": "list", "elements": "str", "default": []},
+            "markers": {"type": "dict", "default": {}},
             "ports": {"type": "list", "elements": "int", "default": []},
             "service_uid": {"type": "int", "default": 1000},
             "source_budget": {"type": "float", "default": 20.0},

@@ -32,8 +32,9 @@ _MOUNTED = {
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_points, ports, directories, object_stores: [{name, source, s3}], platform, image,
-    cache_folders}`, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access,
+    Returns `{name, state_dir, mount_points, ports, directories, markers: {source: {file, sha256}}, object_stores:
+    [{name, source, s3}], platform, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for
+    the node sees of it, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access,
     pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
@@ -42,6 +43,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
     offset = variables.get("alluxio_port_offset")
     moved = offset if isinstance(offset, int) else 0
+    folders = [source for source in sources.values() if source.startswith("file://")]
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
     platform = str(variables.get("alluxio_platform", "containers"))
     tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
@@ -50,7 +52,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "platform": platform,
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
         "kubernetes": _cluster(variables, name),
-        "cache_folders": [str(tier["path"]) for tier in tiers if tier.get("path")],
+        "folders": [
+            *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
+            *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
+        ],
         "name": name,
         "state_dir": names.state_dir(name),
         "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
@@ -58,7 +63,12 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "ports": []
         if platform == "kubernetes"
         else sorted({port + moved for service in PORTS.values() for port in service.values()}),
-        "directories": [source for source in sources.values() if source.startswith("file://")],
+        "directories": folders,
+        "markers": {
+            str(d["source"]): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}
+            for d in datasets
+            if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
+        },
         "object_stores": [
             {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores
         ],

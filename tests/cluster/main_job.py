@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from cluster import ROOT, Cluster
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -22,21 +24,34 @@ HERE = Path(__file__).parent
 ENVIRONMENT, MANAGED = HERE / "environment", HERE / "managed"
 PROGRAMS = Path(sys.executable).parent
 NAME = "alluxio-fuse"
+LAB_INVENTORY = ROOT / ".lab" / "inventory"
+
+
+def inventory_of(cluster: Cluster, folder: Path, leave_out: Sequence[str] = (), **connection: str) -> Path:
+    """An inventory of the cluster's nodes, without some."""
+    gpu_nodes = [node for node in cluster.gpu_nodes() if node not in leave_out]
+    others = sorted({one["metadata"]["name"] for one in cluster.get("nodes")} - {*cluster.gpu_nodes()})
+    groups = {"control": others[:1] or gpu_nodes[:1], "gpu_nodes": gpu_nodes}
+    hosts = {name: {"hosts": dict.fromkeys(nodes)} for name, nodes in groups.items()}
+    said = {**cluster.settings, "lab_kubeconfig": str(cluster.kubeconfig), **connection}
+    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": hosts, "vars": said}}))
+    return folder / "hosts.yml"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Playbooks against the lab."""
+    """Playbooks against a cluster; what looks at nodes themselves needs the lab's."""
 
     cluster: Cluster
+    inventory: Path
     layers: tuple[Path, ...] = (ENVIRONMENT,)
 
     def play(self, name: str, *arguments: str, **variables: Any) -> Run:
-        """Runs a playbook with the lab's inventory, and further variables by a file."""
+        """Runs a playbook with the inventory, and further variables by a file."""
         with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
             json.dump(variables, extra)
             extra.flush()
-            inventories = [part for one in (ROOT / ".lab/inventory", *self.layers) for part in ("-i", str(one))]
+            inventories = [part for one in (self.inventory, *self.layers) for part in ("-i", str(one))]
             done = subprocess.run(
                 [str(PROGRAMS / "ansible-playbook"), name, *inventories, "-e", f"@{extra.name}", *arguments],
                 cwd=ROOT,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cluster import ROOT, Cluster
-from main_job import ENVIRONMENT, HERE, MANAGED, NAME, Job
+from main_job import HERE, LAB_INVENTORY, NAME, Job, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
 from local.bundle import Run, judged, latest, succeed
@@ -21,7 +21,7 @@ from snapshot import compare, read_exceptions
 
 @pytest.fixture(scope="module")
 def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
-    made = Job(cluster)
+    made = Job(cluster, LAB_INVENTORY)
     yield made
     made.play("playbooks/teardown.yml")
 
@@ -42,6 +42,18 @@ def unlike(before: Any, after: Any) -> list[str]:
     general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
     exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
     return compare(before, after, exceptions)
+
+
+def deploy(job: Job, **variables: Any) -> None:
+    """All but warming and checking."""
+    for stage in ("preflight", "plan", "nodes", "services"):
+        succeed(job.play(f"playbooks/{stage}.yml", **variables))
+
+
+def sample_digests(sample: Path) -> dict[str, str]:
+    """{file: sha256} of what a dataset should hold, as `Job.read_at_once` names files."""
+    paths = sorted(path for path in sample.rglob("*") if path.is_file())
+    return {f"./{path.relative_to(sample)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
 def test_an_image_that_no_node_can_have_is_refused_before_anything_is_installed(job: Job, before: Any) -> None:
@@ -167,6 +179,25 @@ def test_nodes_outside_of_limit_are_not_touched(deployed: Run, job: Job) -> None
     assert {one["host"] for one in latest("check")["datasets"]} == {mine}
 
 
+def test_a_node_that_leaves_the_inventory_serves_no_more_until_it_is_back(
+    deployed: Run, job: Job, tmp_path: Path
+) -> None:
+    leaves = job.cluster.gpu_nodes()[-1]
+    how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
+    without = Job(job.cluster, inventory_of(job.cluster, tmp_path, [leaves], **how))
+    masters = {name: one for name, one in job.release().items() if "-master-" in name}
+    succeed(without.play("playbooks/plan.yml"))
+    succeed(without.play("playbooks/services.yml"))
+    assert not [label for label in job.node_labels(leaves) if label.startswith("alluxio-fuse/")]
+    served = {pod["spec"]["nodeName"] for pod in job.cluster.pods(NAME, "fuse-imagenet").values()}
+    assert served == {*job.cluster.gpu_nodes()} - {leaves}
+    job.cluster.wait_ready(NAME, {"worker": len(served), "fuse-imagenet": len(served)})
+    succeed(job.play("playbooks/plan.yml"))
+    succeed(job.play("playbooks/services.yml"))
+    job.cluster.wait_ready(NAME, {"worker": len(served) + 1, "fuse-imagenet": len(served) + 1})
+    assert {name: one for name, one in job.release().items() if "-master-" in name} == masters
+
+
 def test_labels_follow_from_gpus_when_asked_and_go_with_them(deployed: Run, job: Job) -> None:
     """What nvidia-smi prints stands in for the cards themselves."""
     node, outputs = job.cluster.gpu_nodes()[0], ROOT / "tests/unit/node/nvidia_smi"
@@ -204,30 +235,60 @@ def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job,
 
 
 def test_nodes_that_start_cold_together_read_the_store_once(job: Job, before: Any) -> None:
-    for stage in ("preflight", "plan", "nodes", "services"):
-        succeed(job.play(f"playbooks/{stage}.yml"))
-    sample = Path(job.cluster.settings["lab_sample"])
-    paths = sorted(path for path in sample.rglob("*") if path.is_file())
-    right = {f"./{path.relative_to(sample)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    deploy(job)
     sent = job.store_sent()
     read = job.read_at_once()
     sent = job.store_sent() - sent
-    assert read == dict.fromkeys(job.cluster.gpu_nodes(), right)
-    assert sent <= 1.2 * sum(path.stat().st_size for path in paths)
+    sample = Path(job.cluster.settings["lab_sample"])
+    assert read == dict.fromkeys(job.cluster.gpu_nodes(), sample_digests(sample))
+    assert sent <= 1.2 * sum(path.stat().st_size for path in sample.rglob("*") if path.is_file())
     succeed(job.play("playbooks/teardown.yml"))
 
 
-def test_only_a_kubeconfig_is_enough(job: Job, before: Any) -> None:
-    """Without any connection to nodes: pods stand in for them."""
-    managed = Job(job.cluster, (ENVIRONMENT, MANAGED))
-    run = judged(managed.play("site.yml"))
-    check = latest("check")
-    assert {one["host"] for one in check["datasets"]} == set(job.cluster.gpu_nodes())
-    assert all(one["wrong"] == 0 for one in check["datasets"])
-    assert "nodes were looked at from pods" in run.output
-    job.cluster.kubectl("create", "configmap", "notes", f"--namespace={NAME}")
-    kept = succeed(managed.play("playbooks/teardown.yml"))
-    assert f"namespace {NAME} stays, it holds ConfigMap notes" in kept.output
-    job.cluster.kubectl("delete", "configmap", "notes", f"--namespace={NAME}")
-    succeed(managed.play("playbooks/teardown.yml"))
-    assert NAME not in job.names("namespaces")
+def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: Any) -> None:
+    """A folder that every node has mounted, with one of its files as the marker."""
+    shared, node = job.cluster.settings["lab_shared"], job.cluster.gpu_nodes()[-1]
+    right = sample_digests(Path(job.cluster.settings["lab_sample"]))
+    file, digest = next(iter(right.items()))
+    dataset = {"name": "imagenet", "source": f"file://{shared}", "marker": {"file": file[2:], "sha256": digest}}
+    said = {"alluxio_datasets": [dataset], "alluxio_credentials": {}}
+    hide = f"mount -t tmpfs other {shared} && echo other >{shared}/file"
+    succeed(job.play("playbooks/preflight.yml", **said))
+    job.podman("exec", node, "sh", "-c", hide)
+    try:
+        run = job.play("playbooks/preflight.yml", **said)
+        assert run.status != 0
+        assert f"foreign on {node}: the marker {shared}/{file[2:]} is missing" in run.output
+    finally:
+        job.podman("exec", node, "umount", shared)
+
+    deploy(job, **said)
+    assert job.read_at_once() == dict.fromkeys(job.cluster.gpu_nodes(), right)
+    job.podman("exec", node, "sh", "-c", hide)
+    try:
+        assert "so this is not the dataset's filesystem" in said_at_start(job, node)
+    finally:
+        job.podman("exec", node, "umount", shared)
+    job.cluster.wait_ready(NAME, {"worker": len(job.cluster.gpu_nodes())})
+    succeed(job.play("playbooks/teardown.yml", **said))
+
+
+def said_at_start(job: Job, node: str) -> str:
+    """What the first container of a node's new worker says when it ends."""
+    space = f"--namespace={NAME}"
+
+    def worker() -> str:
+        pods = job.cluster.pods(NAME, "worker").items()
+        return next((name for name, pod in pods if pod["spec"].get("nodeName") == node), "")
+
+    job.cluster.kubectl(space, "delete", "pod", worker())
+    said: list[str] = []
+
+    def ended() -> bool:
+        pod = job.cluster.pods(NAME, "worker")[worker()]
+        first = pod["spec"]["initContainers"][0]["name"]
+        said.append(job.cluster.kubectl(space, "logs", worker(), f"--container={first}"))
+        return bool(said[-1])
+
+    job.cluster.wait("the worker's first container speaks", ended, 120)
+    return said[-1]

@@ -203,11 +203,10 @@ def _host_path(path: PurePosixPath, points: list[PurePosixPath]) -> Amounts:
 
 def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]) -> Amounts:
     name, source = dataset["name"], dataset["source"].rstrip("/")
-    local = source.removeprefix("file://")
     keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else None
     return {
         "name": name,
-        **({"source": source} if local == source else {"volume": {"hostPath": local}}),
+        **_origin(source, dataset["marker"]),
         "writable": dataset["writable"],
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],
@@ -215,6 +214,15 @@ def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points
         **({"credentials": keys} if keys else {}),
         "fuse": _fuse(fuse, points),
     }
+
+
+def _origin(source: str, marker: Amounts | None) -> Amounts:
+    folder = source.removeprefix("file://")
+    return (
+        {"source": source}
+        if folder == source
+        else {"volume": {"hostPath": folder, **({"marker": marker} if marker else {})}}
+    )
 
 
 def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:

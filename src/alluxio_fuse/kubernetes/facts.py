@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,8 @@ from alluxio_fuse.plan.rules.gate import UNKNOWN
 
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _GPU = "nvidia.com/gpu"
+#: Before a MIG profile, like 1g.5gb: one of an A100's or H100's seven compute slices, or of an A30's four.
+_SLICE = "nvidia.com/mig-"
 
 
 def quantity(text: str) -> int:
@@ -46,10 +49,17 @@ def _cpus(text: str) -> float:
 def _gpus(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     """GPUs as the device plugin counts them and GPU Feature Discovery names them.
 
-    Without names they are still there: to leave them out would be to lower the gate.
+    Without names they are still there: to leave them out would be to lower the gate. Slices count as the GPUs that they
+    are cut from, whether the product is their name (strategy `single`) or the resource (`mixed`).
     """
-    labels = node["labels"]
-    count = int(node["allocatable"].get(_GPU, labels.get(f"{_GPU}.count", "0")))
-    model = labels.get(f"{_GPU}.product") or UNKNOWN
+    labels, offered = node["labels"], node["allocatable"]
+    model, _, profile = (labels.get(f"{_GPU}.product") or UNKNOWN).partition("-MIG-")
+    count = int(offered.get(_GPU, labels.get(f"{_GPU}.count", "0")))
     memory = int(labels.get(f"{_GPU}.memory", "0")) * 2**20
-    return [{"model": model, "memory": memory, "mig": "MIG" in model}] * count
+    slices = {name.removeprefix(_SLICE): int(number) for name, number in offered.items() if name.startswith(_SLICE)}
+    if profile:
+        slices, count, memory = {**slices, profile: count}, 0, 0
+    computing = sum(int(profile.partition("g.")[0]) * number for profile, number in slices.items())
+    cut = math.ceil(computing / (4 if "A30" in model else 7))
+    whole = {"model": model, "memory": memory, "mig": False}
+    return [whole] * count + [{**whole, "mig": True}] * cut

@@ -60,21 +60,27 @@ def access_pod(
     into: str,
     image: str,
     pull_secrets: Sequence[str] = (),
-    folders: Mapping[str, Sequence[str]] | None = None,
+    folders: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     stays: bool = False,
 ) -> Object:
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
-    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and its host's `folders`.
+    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and its host's `folders`
+    ({host: [{path, read_only}]}).
     """
-    mounts = [{"name": "mounts", "mountPath": names.mount_root(deployment), "mountPropagation": "HostToContainer"}]
+    mounts: list[Object] = [
+        {"name": "mounts", "mountPath": names.mount_root(deployment), "mountPropagation": "HostToContainer"}
+    ]
     volumes: list[Object] = [
         {"name": "mounts", "hostPath": {"path": names.mount_root(deployment), "type": "DirectoryOrCreate"}},
         {"name": "state", "emptyDir": {}},
     ]
     mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
     for number, folder in enumerate((folders or {}).get(host, ())):
-        volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder, "type": "Directory"}})
-        mounts.append({"name": f"folder-{number}", "mountPath": folder})
+        volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder["path"], "type": "Directory"}})
+        mounts.append(
+            {"name": f"folder-{number}", "mountPath": folder["path"], "mountPropagation": "HostToContainer"}
+            | ({"readOnly": True} if folder["read_only"] else {})
+        )
     return {
         "apiVersion": "v1",
         "kind": "Pod",

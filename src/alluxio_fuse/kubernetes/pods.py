@@ -72,10 +72,11 @@ def of_components(pods: Iterable[Mapping[str, Any]], components: Iterable[str]) 
 
 
 def ready(pods: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """{component: ready pods}."""
+    """{component: ready pods}, those that are going away left out."""
     counted: dict[str, int] = {}
     for pod in pods:
-        counted[_component(pod)] = counted.get(_component(pod), 0) + is_ready(pod)
+        stays = not pod["metadata"].get("deletionTimestamp")
+        counted[_component(pod)] = counted.get(_component(pod), 0) + (stays and is_ready(pod))
     return counted
 
 

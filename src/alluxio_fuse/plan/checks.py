@@ -30,6 +30,7 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
             _check_inodes(fleet, planned, problems)
     _check_masters(fleet, kinds, problems)
     _check_keys(fleet, problems)
+    _check_markers(fleet, plans, problems)
 
 
 def check_platform(intent: FleetIntent, problems: Problems) -> None:
@@ -289,3 +290,15 @@ def _check_keys(fleet: Fleet, problems: Problems) -> None:
             f"{', '.join(guarded)} should be read with keys that can only read and list: whoever reaches the master"
             " may call himself its admin and mount the bucket once more, writable",
         )
+
+
+def _check_markers(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems) -> None:
+    if len(plans) == 1:
+        return
+    for index, dataset in enumerate(fleet.intent.alluxio_datasets):
+        if dataset.source.startswith("file://") and dataset.through == "cluster" and dataset.marker is None:
+            problems.warn(
+                f"alluxio_datasets[{index}].marker",
+                f"nothing proves that {dataset.source} is the same filesystem on all {len(plans)} nodes: name a file of"
+                " it and what sha256sum prints of that file",
+            )

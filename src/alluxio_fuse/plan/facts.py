@@ -149,7 +149,7 @@ class FoundName(_Fact):
 class Source(_Fact):
     """The state of a dataset's source; files and bytes where a listing ended within its limit."""
 
-    state: Literal["ok", "missing", "empty", "unreachable", "denied"]
+    state: Literal["ok", "missing", "empty", "unreachable", "denied", "foreign"]
     detail: str | None
     files: int | None
     bytes: int | None

@@ -107,6 +107,25 @@ class S3(Strict):
     ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
 
 
+def _below(value: str) -> str:
+    if not value or value.startswith("/") or ".." in value.split("/"):
+        raise _wrong("file", "not a file of the source", "write its path from the source on, without ..")
+    return value
+
+
+def _sha256(value: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", value):
+        raise _wrong("digest", "not a SHA-256", "write the 64 hexadecimal digits that sha256sum prints")
+    return value
+
+
+class Marker(Strict):
+    """A file of a file:// source by which a node proves that it sees the same filesystem as the others."""
+
+    file: Annotated[str, AfterValidator(_below)] = Field(description="Its path from the source on, like .dataset.")
+    sha256: Annotated[str, AfterValidator(_sha256)] = Field(description="SHA-256 of its bytes, in hexadecimal.")
+
+
 class Dataset(Strict):
     """One dataset, mounted read-only unless `writable`."""
 
@@ -123,6 +142,11 @@ class Dataset(Strict):
     )
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
+    marker: Marker | None = Field(
+        None,
+        description="Only for file:// sources: a node that does not see this file with this digest is refused, and on"
+        " Kubernetes masters and workers do not start there.",
+    )
     through: Literal["cluster", "under_store"] = Field(
         "cluster",
         description="`under_store`: FUSE reads the source without a cluster and without a data cache (platform host).",
@@ -132,6 +156,9 @@ class Dataset(Strict):
     def _fits_together(self) -> Self:
         if self.s3 is not None and not self.source.startswith("s3://"):
             raise _wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
+        if self.marker is not None and not self.source.startswith("file://"):
+            reason = f"a marker is given, the source is {self.source}"
+            raise _wrong("marker", reason, "remove marker: a store is the same for all nodes")
         if self.writable and self.freshness is None and "freshness" in self.model_fields_set:
             raise _wrong(
                 "freshness", "writable and immutable contradict each other", 'say "within: 10s", or not writable'

@@ -283,19 +283,23 @@ def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> tuple[int, int]:
     where = f"alluxio_datasets[{index}]"
     files, size = dataset.files, dataset.bytes
-    for host, known in facts.items():
-        source = known.sources.get(dataset.source)
-        if source is None:
-            continue
+    seen = {host: known.sources[dataset.source] for host, known in facts.items() if dataset.source in known.sources}
+    wrong: dict[tuple[str, str], list[str]] = {}
+    for host, source in seen.items():
         if source.state != "ok":
-            problems.refuse(
-                f"{where}.source",
-                dataset.source,
-                f"{source.state} on {host}: {source.detail or 'nothing there'}",
-                "name a source that exists, is not empty, and can be read by uid 1000",
-            )
-            return 1, 1
+            wrong.setdefault((source.state, source.detail or "nothing there"), []).append(host)
         files, size = files or source.files, size or source.bytes
+    for (state, detail), hosts in wrong.items():
+        problems.refuse(
+            f"{where}.source",
+            dataset.source,
+            f"{state} on {', '.join(hosts)}: {detail}",
+            "name a source that exists, is not empty, and can be read by uid 1000"
+            if state != "foreign"
+            else f"mount the dataset's filesystem there, or correct {where}.marker",
+        )
+    if wrong:
+        return 1, 1
     if files and size:
         return files, size
     missing = " and ".join(key for key, value in (("files", files), ("bytes", size)) if not value)

@@ -23,6 +23,7 @@ from settings import (
     POD_NET,
     ROOT,
     SERVICE_NET,
+    SHARED,
     STORE,
     Node,
     as_root,
@@ -64,6 +65,7 @@ def up(gpu_nodes: int) -> None:
     authority.kubeconfig(KUBECONFIG, API_SERVER, "admin", "system:masters")
     for node in wanted:
         settle(node, authority)
+    store.SAMPLE.mkdir(parents=True, exist_ok=True)
     pool_map(lambda node: start(node, tools), wanted)
     say(f"nodes run: {', '.join(node.name for node in wanted)}")
     wait(60, "the API server", lambda: kubectl("get", "--raw", "/readyz") == "ok")
@@ -245,6 +247,7 @@ def start(node: Node, tools: Path) -> None:
     place = ["--network", NAME, "--ip", node.address, "--label", f"{NAME}={ROOT}", "--pids-limit=-1"]
     # A volume for /var: a runtime's overlay cannot lie on podman's.
     volumes = [f"{volume}:/var", f"{tools}:/opt/kubernetes:ro", f"{node.folder}:/etc/kubernetes:ro"]
+    volumes.append(f"{store.SAMPLE}:{SHARED}:ro")
     run(ROOT / "tests/lab/node/up", node.name, node_images.NODE_IMAGE, *place, *(f"--volume={one}" for one in volumes))
 
 
@@ -288,6 +291,7 @@ def write_inventory(all_nodes: list[Node], running: "store.object_store.ObjectSt
         "lab_owner_access_key": running.owner[0],
         "lab_owner_secret_key": running.owner[1],
         "lab_sample": str(store.SAMPLE),
+        "lab_shared": SHARED,
     }
     inventory = {"all": {"children": hosts, "vars": connection}}
     write(LAB / "inventory/hosts.yml", yaml.safe_dump(inventory, sort_keys=False))

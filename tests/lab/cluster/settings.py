@@ -18,6 +18,8 @@ NETWORK = "10.231.0"
 POD_NET = "10.244"
 SERVICE_NET = "10.96.0.0/16"
 DNS = "10.96.0.10"
+#: Where every node sees the same filesystem: the folder of the sample, read-only.
+SHARED = "/srv/shared"
 STORE = "lab-store"
 STORE_ADDRESS = f"{NETWORK}.9"
 

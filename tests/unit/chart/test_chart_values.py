@@ -51,6 +51,7 @@ def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
         "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
         "options": {},
         "s3": None,
+        "marker": None,
         **more,
     }
 
@@ -129,6 +130,13 @@ def test_datasets(plan: dict[str, Any]) -> None:
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
     assert "credentials" not in lake
     assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
+
+
+def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: dict[str, Any]) -> None:
+    marker = {"file": ".dataset", "sha256": "0" * 64}
+    plan["fleet"]["datasets"]["amount"][1]["marker"] = marker
+    lake = chart_values(plan)["datasets"][1]
+    assert lake["volume"] == {"hostPath": "/mnt/lustre/lake", "marker": marker}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Facts of Node objects, and what speaks against a cluster."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -78,6 +79,28 @@ def test_gpus_without_a_name_are_counted_and_cannot_lower_the_gate(labels: dict[
     assert "alluxio_gpus" in gate.why
     assert "CANNOT TELL" in gate.why
     assert any("alluxio_gpus" in str(warning) for warning in made.warnings)
+
+
+@pytest.mark.parametrize(
+    ("product", "offered", "found"),
+    [
+        ("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", {"nvidia.com/gpu": "14"}, {True: 2}),
+        ("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb", {"nvidia.com/gpu": "2"}, {True: 1}),
+        ("NVIDIA-A30-MIG-1g.6gb", {"nvidia.com/gpu": "8"}, {True: 2}),
+        (
+            "NVIDIA-A100-SXM4-40GB",
+            {"nvidia.com/gpu": "6", "nvidia.com/mig-1g.5gb": "4", "nvidia.com/mig-3g.20gb": "3"},
+            {False: 6, True: 2},
+        ),
+    ],
+)
+def test_slices_count_as_the_gpus_that_they_are_cut_from(
+    product: str, offered: dict[str, str], found: dict[bool, int]
+) -> None:
+    offers = {"memory": "64Gi", "cpu": "16", **offered}
+    gpus = with_node(facts(memory=64), node(labels={"nvidia.com/gpu.product": product}, allocatable=offers))["gpus"]
+    assert Counter(gpu["mig"] for gpu in gpus) == found
+    assert {gpu["model"] for gpu in gpus} == {product.partition("-MIG-")[0]}
 
 
 def test_a_node_without_gpus_has_none() -> None:

@@ -63,13 +63,14 @@ def test_a_pod_that_only_proves_the_image_sees_nothing_of_its_node() -> None:
     assert pod["spec"]["containers"][0]["command"] == ["true"]
 
 
+FOLDERS = {
+    "n": [{"path": "/mnt/nvme", "read_only": False}, {"path": "/data/set", "read_only": True}],
+    "m": [{"path": "/mnt/other", "read_only": False}],
+}
+
+
 def test_a_pod_that_stands_in_for_a_node_sees_mounts_and_media() -> None:
-    pod = objects.access_pod(
-        "n", deployment="d", into="ns", image="i", folders={"n": ["/mnt/nvme"], "m": ["/mnt/other"]}, stays=True
-    )
-    assert {one["mountPath"] for one in pod["spec"]["containers"][0]["volumeMounts"]} == {
-        "/mnt/d",
-        "/var/lib/d",
-        "/mnt/nvme",
-    }
+    pod = objects.access_pod("n", deployment="d", into="ns", image="i", folders=FOLDERS, stays=True)
+    mounted = {one["mountPath"]: one.get("readOnly") for one in pod["spec"]["containers"][0]["volumeMounts"]}
+    assert mounted == {"/mnt/d": None, "/var/lib/d": None, "/mnt/nvme": None, "/data/set": True}
     assert not pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]

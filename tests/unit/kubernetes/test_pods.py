@@ -89,6 +89,12 @@ def test_when_a_controller_is_done(made: dict[str, Any], done: bool) -> None:
     assert (wanted.count, wanted.done) == (2, done)
 
 
+def test_a_pod_that_goes_away_is_not_counted_as_ready() -> None:
+    going = pod("worker")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert pods.ready([going]) == {"worker": 0}
+
+
 def test_ready_pods_of_each_component() -> None:
     assert pods.ready([pod("worker"), pod("worker", ready=False), pod("master")]) == {"worker": 1, "master": 1}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -25,6 +26,20 @@ def test_counted(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("two")
     assert sources.read_source(f"file://{tmp_path}", ME, 5) == {"state": "ok", "detail": None, "files": 2, "bytes": 15}
     assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
+
+
+def test_without_its_marker_a_source_is_foreign(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"x")
+    (tmp_path / ".dataset").write_bytes(b"imagenet\n")
+    marker = {"file": ".dataset", "sha256": hashlib.sha256(b"imagenet\n").hexdigest()}
+
+    def look(**change: str) -> tuple[str, str | None]:
+        found = sources.read_source(f"file://{tmp_path}", ME, 5, {**marker, **change})
+        return found["state"], found["detail"]
+
+    assert look() == ("ok", None)
+    assert look(file="other") == ("foreign", f"the marker {tmp_path}/other is missing")
+    assert look(sha256="0" * 64) == ("foreign", f"the marker {tmp_path}/.dataset has another digest")
 
 
 def test_missing_and_empty(tmp_path: Path) -> None:

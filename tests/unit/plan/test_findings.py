@@ -8,6 +8,8 @@ from alluxio_fuse.plan.examples import fleet, host, local
 
 DATASET = {"name": "imagenet", "source": "s3://bucket/imagenet", "files": 1000, "bytes": "10Gi"}
 
+MARKER = {"file": ".dataset", "sha256": "0" * 64}
+
 
 def with_dataset(**changes: Any) -> dict[str, Any]:
     return local(alluxio_datasets=[{**DATASET, **changes}])
@@ -51,6 +53,9 @@ def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: s
         ({"cache": {"share": 0.5, "pin": True}}, "", "pin or share"),
         ({"bytes": None, "files": None}, ".files", "give files and bytes"),
         ({"through": "under_store"}, ".through", "through: cluster"),
+        ({"marker": MARKER}, "", "a store is the same for all nodes"),
+        ({"source": "file:///data/set", "marker": {**MARKER, "file": "../x"}}, ".marker.file", "without .."),
+        ({"source": "file:///data/set", "marker": {**MARKER, "sha256": "d41d"}}, ".marker.sha256", "sha256sum"),
     ],
 )
 def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str) -> None:
@@ -81,6 +86,30 @@ def test_a_source_that_cannot_be_read(finding: Any, state: str) -> None:
     found = finding(hosts)
     assert found.path == "alluxio_datasets[0].source"
     assert found.reason == f"{state} on localhost: why"
+
+
+def shared(node: str, state: str, **dataset: Any) -> dict[str, Any]:
+    """Three nodes that should see one filesystem, of which one sees something else."""
+    folder = {**DATASET, "source": "file:///mnt/lake", **dataset}
+    hosts = fleet(3, {"alluxio_datasets": [folder], "alluxio_platform": "kubernetes"})
+    for name, one in hosts.items():
+        known = {"state": state if name == node else "ok", "detail": "why", "files": 10, "bytes": 1000}
+        one["facts"]["sources"] = {folder["source"]: known}
+    return hosts
+
+
+def test_a_node_that_sees_another_filesystem_is_named(finding: Any) -> None:
+    found = finding(shared("node-1", "foreign", marker=MARKER))
+    assert found.reason == "foreign on node-1: why"
+    assert found.remedy == "mount the dataset's filesystem there, or correct alluxio_datasets[0].marker"
+
+
+def test_a_shared_filesystem_that_nothing_proves_is_named(planned: Any) -> None:
+    def about(**dataset: Any) -> list[str]:
+        return [str(one) for one in planned(shared("", "ok", **dataset)).warnings if "filesystem on all" in str(one)]
+
+    assert len(about()) == 1
+    assert about(marker=MARKER) == []
 
 
 def test_fleet_wide_variables_must_agree(finding: Any) -> None:

@@ -97,6 +97,15 @@ def test_questions_survive_any_input() -> None:
     assert asked["object_stores"] == []
 
 
+def test_a_marker_is_asked_for_where_its_source_is_a_folder() -> None:
+    marker = {"file": ".dataset", "sha256": "0" * 64}
+    lake, bucket = {"name": "a", "source": "file:///lake"}, {"name": "b", "source": "s3://b/x"}
+    sets = [lake | {"marker": marker}, bucket | {"marker": marker}, {"name": "c", "marker": 7}]
+    asked = preflight.questions({"alluxio_datasets": sets})
+    assert asked["markers"] == {"file:///lake": marker}
+    assert asked["folders"] == [{"path": "/lake", "read_only": True}]
+
+
 def test_questions_and_plan_name_the_same_places() -> None:
     asked = preflight.questions(local()["localhost"]["variables"])
     assert asked["mount_points"] == [POINT]
