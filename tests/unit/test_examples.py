@@ -1,0 +1,44 @@
+"""What the pages tell users to write is what the planner takes; the playbooks and targets that they name are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import fleet, host
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SETTINGS = [
+    pytest.param(page, block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize(("page", "block"), SETTINGS)
+def test_settings_are_planned(page: Path, block: str) -> None:
+    said = yaml.safe_load(block)
+    said["alluxio_datasets"] = [{"files": 1000, "bytes": "1Gi", **one} for one in said["alluxio_datasets"]]
+    platform = "kubernetes" if page.name == "kubernetes.md" else said.get("alluxio_platform", "containers")
+    hosts = fleet(2, {**said, "alluxio_platform": platform})
+    if platform == "host":
+        hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
+    assert plan(hosts).fleet["datasets"].amount[0]["source"] == said["alluxio_datasets"][0]["source"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_playbooks_and_targets_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for playbook in re.findall(r"playbooks/[a-z_]+\.yml", text):
+        assert (ROOT / playbook).is_file(), playbook
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    layers = re.search(r"^LAYERS := (.*)$", targets, re.MULTILINE)
+    assert layers
+    known = {*re.findall(r"^([a-z-]+):", targets, re.MULTILINE), *(f"test-{one}" for one in layers[1].split())}
+    for target in re.findall(r"`make ([a-z-]+)", text):
+        assert target in known, target
