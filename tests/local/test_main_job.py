@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader, residency
 from browser import chromium
 from bundle import CHECKOUT, Run, judged, latest, playbook, succeed
-from page import plots, value_at
+from page import plots, speed_at, value_at
 
 from alluxio_fuse.check import passes
 
@@ -143,6 +143,12 @@ def test_the_page_shows_the_numbers_of_the_check(first: Run, tmp_path: Path) -> 
     for spread in medians:
         said = f"{spread['median']:,.0f} MB/s ({spread['least']:,.0f} to {spread['most']:,.0f}"
         assert any(said in text and abs(value / spread["median"] - 1) < 0.02 for text, value in dots), said
+    by_epoch = [plot for name, plot in drawn.items() if "epoch by epoch" in name]
+    heights = [(said, speed_at(plot, height)) for plot in by_epoch for said, height in plot["heights"]]
+    shown = [row for row in dataset["rows"] if row["established"] and row["kind"] in ("small", "large")]
+    assert len(heights) == sum(row["mb_per_s"]["passes"] for row in shown)
+    for said, speed in heights:
+        assert abs(speed / float(said.rpartition(": ")[2].removesuffix(" MB/s").replace(",", "")) - 1) < 0.02, said
     widths = dict(drawn[f"{dataset['name']}: where the bytes came from"]["bars"])
     assert len({round(width) for said, width in widths.items() if said.endswith("100%")}) == 1
 

@@ -15,7 +15,10 @@ ORDER = ("cold", "worker", "client-cache", "cached", "disk", "memory", "page-cac
 
 
 class Row(BaseModel):
-    """A path (mount, disk) in a state; figures are None unless the state was established."""
+    """A path (mount, disk) in a state; figures are None unless the state was established.
+
+    epochs: MB/s of each of its passes, in the order in which they were taken.
+    """
 
     path: str
     state: str
@@ -38,6 +41,7 @@ class Row(BaseModel):
     first_read: bool = False
     origins: dict[str, float] = {}
     latency_ms: list[tuple[float, int]] = []
+    epochs: list[float] = []
 
     @property
     def heading(self) -> str:
@@ -99,6 +103,7 @@ def _row(several: list[Result], first_read: bool) -> Row:
             for level in LEVELS
         },
         latency_ms=_added(good),
+        epochs=[round(result.mb_per_s, 1) for result in good],
     )
 
 

@@ -31,6 +31,7 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
             {
                 "heading": KINDS[kind],
                 "throughput": plots.ranges(f"{name}: throughput by path and state", rows, *_line(rows, gate)),
+                "epochs": plots.epochs(f"{name}: throughput, epoch by epoch", rows),
                 "latency": plots.latencies(f"{name}: time from open to close", rows),
             }
         )
@@ -38,7 +39,7 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
     if by_readers:
         name = f"Small files of {dataset.name}"
         throughput = plots.ranges(f"{name}: throughput by number of readers", by_readers, None, "")
-        drawn.append({"heading": "Small files, by number of readers", "throughput": throughput, "latency": ""})
+        drawn.append({"heading": "Small files, by number of readers", "throughput": throughput})
     return {
         "data": dataset,
         "kinds": drawn,

@@ -55,6 +55,41 @@ def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) 
     return _svg(title, bottom + BOTTOM + (14 if gate else 0), parts)
 
 
+def epochs(title: str, rows: Sequence[Row]) -> str:
+    """MB/s of each pass in the order of passes, a line per row, on a logarithmic axis."""
+    shown = [row for row in rows if row.established and row.kind not in WAYS]
+    longest = max((len(row.epochs) for row in shown), default=0)
+    if longest < 2:
+        return ""
+    speeds = [speed for row in shown for speed in row.epochs]
+    low, high = floor(log10(max(0.1, min(speeds)))), ceil(log10(max(speeds)))
+    high = max(high, low + 1)
+    left, right, top, bottom = 110, WIDTH - 190, TOP, HEIGHT - BOTTOM
+
+    def x(number: int) -> float:
+        return left + 20 + (number - 1) / (longest - 1) * (right - left - 40)
+
+    def y(speed: float) -> float:
+        return bottom - (log10(max(speed, 10**low)) - low) / (high - low) * (bottom - top)
+
+    parts = [_text(x(number), bottom + 14, f"{number}", "middle") for number in range(1, longest + 1)]
+    for power in range(low, high + 1):
+        at = y(10**power)
+        parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(_text(left - 8, at, f"{10**power:,} MB/s", "end"))
+    for index, row in enumerate(shown):
+        points = [(x(number), y(speed), speed) for number, speed in enumerate(row.epochs, 1)]
+        legend = top + 14 + 22 * index
+        parts.append(f'<g class="line {row.path} {row.state}">')
+        parts.append(f'<polyline points="{" ".join(f"{at:.1f},{height:.1f}" for at, height, _ in points)}"/>')
+        parts.append(f'<line x1="{right + 16}" x2="{right + 36}" y1="{legend}" y2="{legend}"/></g>')
+        for number, (at, height, speed) in enumerate(points, 1):
+            said = escape(f"{label(row)}, {number}: {speed:,.1f} MB/s")
+            parts.append(f'<g class="epoch"><title>{said}</title><circle cx="{at:.1f}" cy="{height:.1f}" r="4"/></g>')
+        parts.append(_text(right + 42, legend, label(row)))
+    return _svg(title, HEIGHT, parts)
+
+
 def origins(title: str, rows: Sequence[Row]) -> str:
     """Share of the bytes that each level has served, a bar per state of the mount."""
     shown = [row for row in rows if row.path not in ("disk", "memory") and row.established and row.bytes]

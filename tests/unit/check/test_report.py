@@ -65,11 +65,16 @@ def test_the_page_fetches_nothing_and_runs_nothing(result: Check) -> None:
 
 def test_the_plots_hold_the_numbers(result: Check) -> None:
     plots = outline(html.render(result)).plots
-    small, _, large = plots[0], plots[1], plots[2]
+    small, by_epoch, _, large = plots[:4]
     for row in result.datasets[0].rows:
         assert row.mb_per_s is not None
         plot = small if row.kind == "small" else large
         assert f"{row.mb_per_s.median:,.0f} MB/s ({row.mb_per_s.least:,.0f} to {row.mb_per_s.most:,.0f}" in plot
+    for row in (row for row in result.datasets[0].rows if row.kind == "small"):
+        assert row.mb_per_s
+        assert len(row.epochs) == row.mb_per_s.passes
+        for number, speed in enumerate(row.epochs, 1):
+            assert f", {number}: {speed:,.1f} MB/s" in by_epoch
     assert "gate: 1 x disk, cold = 585 MB/s" in small
     assert "gate" not in large
     assert "under store: 100%" in plots[-1]
