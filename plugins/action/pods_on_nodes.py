@@ -28,10 +28,11 @@ class ActionModule(ActionBase):
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)
+        ends = args["until"] == "ended"
         if self._task.check_mode or not args["pods"]:
-            return {"changed": bool(args["pods"]), "results": []}
+            return {"changed": bool(args["pods"]) and not ends, "results": []}
         heading(self._task)
-        cluster, ends = client.Cluster(args["kubeconfig"], args["context"], args["namespace"]), args["until"] == "ended"
+        cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         try:
             made, pods = cluster.run(args["pods"], PHASES[args["until"]], args["timeout_s"], progress)
         except client.RolloutError as error:

@@ -22,6 +22,11 @@ options:
     description: The mount point.
     type: path
     required: true
+  known:
+    description: Who else uses it, as something else than the node tells; they come first in the answer.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -41,10 +46,16 @@ users:
 
 def main() -> None:
     """Entry point of the module."""
-    module = AnsibleModule(argument_spec={"path": {"type": "path", "required": True}}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "known": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
     mount = mounts.mount_at(mounts.read_mounts(), module.params["path"])
     readers = users.readers_of(mount["device"]) if mount else []
-    module.exit_json(changed=False, users=[*readers, *users.busy_gpus()])
+    module.exit_json(changed=False, users=[*module.params["known"], *readers, *users.busy_gpus()])
 
 
 if __name__ == "__main__":

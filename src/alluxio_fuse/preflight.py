@@ -110,6 +110,22 @@ def findings(
     return [asdict(finding) for finding in found]
 
 
+def silent(inventory: Sequence[str], reached: Sequence[str]) -> list[dict[str, Any]]:
+    """A finding for each host of the inventory that was not reached: without it the plan would be another one."""
+    return [
+        asdict(
+            Finding(
+                host,
+                "not reached",
+                "a plan without it is another plan: services of the whole fleet would start again with other sizes",
+                "bring it back, act on the others by --limit (the saved plan is kept), or take it out of the inventory",
+            )
+        )
+        for host in inventory
+        if host not in reached
+    ]
+
+
 def findings_text(found: Sequence[Mapping[str, Any]]) -> str:
     """The findings as they are shown: variable, value, reason, remedy."""
     listed = "\n\n".join(str(Finding(**finding)) for finding in found)

@@ -122,6 +122,7 @@ def _scheduled(endpoints: Mapping[str, Any], host: str, dataset: str) -> dict[st
     fuse = endpoints["fuse"].get(host, {}).get(dataset)
     return {
         "identity": endpoints["identity"].get(host, {}).get(dataset, "no FUSE here"),
+        "users": endpoints["users"].get(host, []),
         "metrics": {
             "fuse": [fuse] if fuse else [],
             "worker": endpoints["worker"],

@@ -11,12 +11,37 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import ROOT, Cluster
+import yaml
+from cluster import ROOT, Cluster, CommandError, pod_object
 from main_job import HERE, LAB_INVENTORY, NAME, Job, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
 from local.bundle import Run, judged, latest, succeed
 from snapshot import compare, read_exceptions
+
+POLICY = [
+    {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "no-privileged-pods"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+                ]
+            },
+            "validations": [
+                {"expression": "object.spec.containers.all(c, !(c.?securityContext.?privileged.orValue(false)))"}
+            ],
+        },
+    },
+    {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "no-privileged-pods"},
+        "spec": {"policyName": "no-privileged-pods", "validationActions": ["Deny"]},
+    },
+]
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +87,36 @@ def test_an_image_that_no_node_can_have_is_refused_before_anything_is_installed(
     assert "ErrImage" in run.output or "ImagePullBackOff" in run.output
     assert "no-such-image" in run.output
     assert job.cluster.pods(NAME) == {}
+
+
+def test_a_namespace_and_a_policy_that_forbid_fuse_are_named(job: Job, before: Any) -> None:
+    label = {"pod-security.kubernetes.io/enforce": "baseline"}
+    job.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": label}})
+    try:
+        run = job.play("playbooks/preflight.yml")
+        assert run.status != 0
+        assert "pod-security.kubernetes.io/enforce is baseline" in run.output
+    finally:
+        job.cluster.kubectl("delete", "namespace", NAME)
+    job.cluster.apply(*POLICY)
+    try:
+        job.cluster.wait("the policy is in force", lambda: not admitted(job), 60)
+        run = job.play("playbooks/preflight.yml")
+        assert run.status != 0
+        assert "ValidatingAdmissionPolicy 'no-privileged-pods'" in run.output
+    finally:
+        job.cluster.kubectl("delete", *(f"{one['kind']}/{one['metadata']['name']}" for one in POLICY))
+
+
+def admitted(job: Job) -> bool:
+    """Whether the API server would take a privileged pod."""
+    container = {"name": "a", "image": "a", "securityContext": {"privileged": True}}
+    pod = pod_object("default", "dry-run", {"containers": [container]})
+    try:
+        job.cluster.kubectl("create", "--dry-run=server", "-f", "-", text=yaml.safe_dump(pod))
+    except CommandError:
+        return False
+    return True
 
 
 def test_a_first_install_that_fails_says_why_and_is_taken_away(job: Job, before: Any) -> None:
@@ -116,10 +171,12 @@ def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
     was, sent = job.release(), job.store_sent()
     script = f"cd /mnt/{NAME}/imagenet/data; while true; do find . -type f -exec cat {{}} + >/dev/null || exit 7; done"
     with subprocess.Popen(["podman", "exec", node, "sh", "-c", script]) as reader:
-        run = judged(job.play("site.yml"))
-        assert reader.poll() is None
-        subprocess.run(["podman", "exec", node, "pkill", "-f", "while true; do find"], check=False)
-        reader.kill()
+        try:
+            run = judged(job.play("site.yml"))
+            assert reader.poll() is None
+        finally:
+            subprocess.run(["podman", "exec", node, "pkill", "-f", "while true; do find"], check=False)
+            reader.kill()
     assert run.changed == 0, run.tasks("changed")
     assert job.release() == was
     assert job.store_sent() - sent < 0.05 * sum(one["bytes"] for one in latest("check")["datasets"][:1])

@@ -49,7 +49,10 @@ class Training(BaseModel):
 
 
 class Settings(BaseModel):
-    """How it is measured: rounds, reader processes, seed, bytes of each kind, whether caches may be dropped."""
+    """How it is measured: rounds, reader processes, seed, bytes of each kind, whether caches may be dropped.
+
+    at_once: whether all nodes read at the same time.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,6 +62,7 @@ class Settings(BaseModel):
     bytes: int
     disruptive: bool
     fio: bool = False
+    at_once: bool = True
     reader_counts: list[int] = []
     training: Training | None = None
 

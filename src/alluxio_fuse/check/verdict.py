@@ -123,7 +123,7 @@ def check(
         settings=how,
         gate=wanted,
         datasets=datasets,
-        fleet=fleet(datasets),
+        fleet=fleet(datasets, at_once=how.at_once),
         verdict=verdict,
         reasons=reasons or ["nothing was measured"],
     )

@@ -158,15 +158,19 @@ class Cluster:
             time.sleep(POLL_S / 2)
 
     def rollout(self, instance: str, timeout: float, say: Said) -> dict[str, list[int]]:
-        """Wait until every pod of a release is there and ready; {component: [ready, wanted]}.
+        """Wait until every pod of a release is there and ready; {component: [ready, wanted]}. Pods of a former template
+        that never came up are removed for new ones.
 
         timeout: seconds without progress, since an update goes from node to node.
         """
         selector = f"app.kubernetes.io/instance={instance}"
         progress = _Progress(timeout, say)
         while True:
-            wanted = told.wanted(_patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm")))
+            controllers = _patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"))
+            wanted = told.wanted(controllers)
             pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
+            if self.remove(pod["metadata"]["name"] for pod in told.outdated(pods, controllers)):
+                continue
             ready = told.ready(pods)
             state = {name: [ready.get(name, 0), one.count] for name, one in wanted.items()}
             progress.tell(", ".join(told.progress(name, ready.get(name, 0), one) for name, one in wanted.items()))

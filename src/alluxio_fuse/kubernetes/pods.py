@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
+
+from alluxio_fuse import names
 
 #: Ports of counters, as the chart's `alluxio.ports` names them.
 WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
+INSTANCE, NAME = "app.kubernetes.io/instance", "app.kubernetes.io/name"
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
 
-def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Where counters are read: {fuse: {node: {dataset: address}}, worker: [address], master: [address], identity: …}.
+def endpoints(
+    pods: Sequence[Mapping[str, Any]], everybody: Sequence[Mapping[str, Any]] = (), deployment: str = ""
+) -> dict[str, Any]:
+    """Where counters are read, and by whom else: {fuse: {node: {dataset: address}}, worker: [address], master: …,
+    identity: …, users: …}.
 
     identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
-    pods: Pod objects of the release.
+    users: {node: [namespace/pod]} that may read, of `everybody`.
+    pods: Pod objects of the release. everybody: those of all namespaces, where processes of nodes cannot be seen.
     """
     running = [pod for pod in pods if _runs(pod)]
     masters = [pod for pod in running if _component(pod) == "master"]
-    found: dict[str, Any] = {"fuse": {}, "identity": {}}
+    found: dict[str, Any] = {"fuse": {}, "identity": {}, "users": _users(everybody, deployment)}
     for kind in ("worker", "master"):
         found[kind] = sorted(_address(pod, kind) for pod in running if _component(pod) == kind)
     cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
@@ -31,6 +39,26 @@ def endpoints(pods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         found["fuse"].setdefault(node, {})[dataset] = _address(pod, "fuse")
         found["identity"].setdefault(node, {})[dataset] = f"{cluster}/{pod['metadata']['uid']}"
     return found
+
+
+def _users(pods: Iterable[Mapping[str, Any]], deployment: str) -> dict[str, list[str]]:
+    """Pods of others with a GPU, or with a folder of our mounts."""
+    root = PurePosixPath(names.mount_root(deployment))
+    found: dict[str, list[str]] = {}
+    for pod in pods:
+        about, spec = pod["metadata"], pod["spec"]
+        said = about.get("labels") or {}
+        ours = said.get(NAME) == "alluxio-fuse" and said.get(INSTANCE) == deployment
+        folders = [one["hostPath"]["path"] for one in spec.get("volumes") or [] if "hostPath" in one]
+        mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders)
+        if _runs(pod) and not ours and (mounted or any(map(_has_gpu, spec["containers"]))):
+            found.setdefault(spec["nodeName"], []).append(f"pod {about['namespace']}/{about['name']}")
+    return found
+
+
+def _has_gpu(container: Mapping[str, Any]) -> bool:
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return any(name.startswith(("nvidia.com/gpu", "nvidia.com/mig-")) for name in limits)
 
 
 @dataclass(frozen=True)
@@ -87,15 +115,39 @@ def is_ready(pod: Mapping[str, Any]) -> bool:
 
 
 def hopeless(pods: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What waiting does not mend: images that cannot be had, containers that end again and again."""
+    """What waiting does not mend, of pods that stay: images that cannot be had, containers that end again and again."""
     said = []
-    for pod in pods:
+    for pod in (one for one in pods if not one["metadata"].get("deletionTimestamp")):
         for status in _statuses(pod):
             waiting = (status.get("state") or {}).get("waiting") or {}
             reason, restarts = waiting.get("reason", ""), status.get("restartCount", 0)
             if reason in _WAITING and (reason != "CrashLoopBackOff" or restarts >= 3):
                 said.append(f"{pod['metadata']['name']}: {status['name']}: {reason}: {waiting.get('message', '')}")
     return said
+
+
+def outdated(pods: Iterable[Mapping[str, Any]], controllers: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Pods of a former template that never came up: nobody uses them, and their controller may leave them for ever."""
+    templates = {
+        one["spec"]["template"]["metadata"]["labels"][COMPONENT]: one["spec"]["template"] for one in controllers
+    }
+    return [
+        pod
+        for pod in pods
+        if hopeless([pod])
+        and not pod["metadata"].get("deletionTimestamp")
+        and made_from(pod) != made_from(templates[_component(pod)])
+    ]
+
+
+def made_from(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells pods of two templates apart: checksums of their configuration, and what their containers run."""
+    notes = pod["metadata"].get("annotations") or {}
+    containers = (pod["spec"].get("initContainers") or []) + pod["spec"].get("containers", [])
+    return {
+        "checksums": {key: text for key, text in notes.items() if key.startswith("checksum/")},
+        "containers": [{key: one.get(key) for key in ("name", "image", "command", "args")} for one in containers],
+    }
 
 
 def failing(pods: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, bool]]:

@@ -40,7 +40,8 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
         made["shape"] = f"files and bytes of {counted} are those of the last listing"
     if not fleet.intent.alluxio_kubernetes.node_access:
         made["unseen"] = (
-            "nodes were looked at from pods: /dev/fuse, distribution, and what else listens or is mounted are not known"
+            "nodes were looked at from pods: /dev/fuse, distribution, what else listens or is mounted is not known,"
+            " and a pod that has a GPU or mounts the folder counts as its reader"
         )
     if not fleet.intent.alluxio_datasets:
         made["sample"] = "the sample's size is computed with 3 % of room, not measured"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready
+from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready, made_from
 
 #: name: what the platform calls it; node: where it runs, "" where nowhere; state: "as planned", "behind" (it runs, but
 #: as it was planned before) or "down"; why: the reason of the latter two.
@@ -65,7 +65,7 @@ def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any]) ->
     node, name = str(pod["spec"].get("nodeName", "")), pod["metadata"]["name"]
     if not is_ready(pod):
         return _service(component, node, DOWN, f"pod {name} is not ready ({pod['status'].get('phase')})")
-    if _made_from(pod) != _made_from(template):
+    if made_from(pod) != made_from(template):
         return _service(
             component,
             node,
@@ -73,16 +73,6 @@ def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any]) ->
             f"pod {name} is older than its template and waits for its readers",
         )
     return _service(component, node, AS_PLANNED, "")
-
-
-def _made_from(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells pods of two templates apart: checksums of their configuration, and what their containers run."""
-    notes = pod["metadata"].get("annotations") or {}
-    containers = pod["spec"].get("initContainers", []) + pod["spec"]["containers"]
-    return {
-        "checksums": {key: text for key, text in notes.items() if key.startswith("checksum/")},
-        "containers": [{key: one.get(key) for key in ("name", "image", "command", "args")} for one in containers],
-    }
 
 
 def _service(name: str, node: str, state: str, why: str) -> Service:

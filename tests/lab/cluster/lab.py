@@ -100,6 +100,7 @@ def down() -> None:
     names = podman("ps", "--all", "--filter", f"label={NAME}", "--format", "{{.Names}}").split()
     if names:
         podman("rm", "--force", "--time", "0", "--volumes", *names)
+        forget(*names)
     volumes = podman("volume", "ls", "--filter", f"label={NAME}={ROOT}", "--format", "{{.Name}}").split()
     if volumes:
         podman("volume", "rm", *volumes)
@@ -110,6 +111,11 @@ def down() -> None:
             run(*as_root(["tee", f"/proc/sys/{setting}"]), text=former.read_text())
     run(*as_root(["rm", "-rf", LAB]))
     say("down")
+
+
+def forget(*names: str) -> None:
+    """Removes what says which containers nodes are."""
+    run(*as_root(["rm", "-f", *(Path("/run/alluxio-fuse-nodes", name) for name in names)]))
 
 
 def add() -> Node:
@@ -125,6 +131,7 @@ def remove(name: str) -> None:
     kubectl("delete", "node", node.name, "--ignore-not-found")
     podman("rm", "--force", "--time", "0", "--volumes", node.name)
     podman("volume", "rm", "--force", f"{NAME}-{node.name}")
+    forget(node.name)
     run(*as_root(["rm", "-rf", node.folder]))
     write_inventory(nodes(), store.start())
 

@@ -57,6 +57,10 @@ def test_nodes_that_read_at_once_are_summed_and_the_slowest_is_named(measured: d
     assert one.fastest_to_slowest == pytest.approx(2.0)
     assert one.wanted_files_per_s == 6000.0
     assert "slowest gpu-2, 2.00 x below the fastest" in one.said()
+    turns = check([measured | {"host": "gpu-1"}, slow], gates, SETTINGS | {"at_once": False}, "", {}).fleet
+    one = next(one for one in turns if (one.kind, one.state) == ("small", "client-cache"))
+    assert (one.files_per_s, one.mb_per_s, one.wanted_files_per_s) == (None, None, None)
+    assert one.said().endswith("2 nodes, one after the other: slowest gpu-2, 2.00 x below the fastest")
 
 
 def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, Any]) -> None:

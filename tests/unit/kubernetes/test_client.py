@@ -1,6 +1,7 @@
 """Waiting for pods, against a cluster that answers from a list."""
 
 import itertools
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,18 +37,34 @@ class Scripted(Cluster):
         return [{"type": "Warning", "reason": "Failed", "message": "no such image", "object": ", ".join(names)}]
 
 
-def worker(ready: bool, **state: Any) -> dict[str, Any]:
+class Replacing(Scripted):
+    """Notes what is removed."""
+
+    removed: tuple[str, ...] = ()
+
+    def remove(self, names: Iterable[str]) -> bool:
+        gone = tuple(names)
+        self.removed += gone
+        return bool(gone)
+
+
+def worker(ready: bool, image: str = "new", **state: Any) -> dict[str, Any]:
     statuses = [{"name": "worker", "state": state, "restartCount": 0, "ready": ready}]
     return {
         "metadata": {"name": "a-worker-1", "labels": {pods.COMPONENT: "worker"}},
-        "spec": {"nodeName": "n"},
+        "spec": {"nodeName": "n", "containers": [{"name": "worker", "image": image}]},
         "status": {"conditions": [{"type": "Ready", "status": str(ready)}], "containerStatuses": statuses},
     }
 
 
 WORKERS = {
     "metadata": {"generation": 1},
-    "spec": {"template": {"metadata": {"labels": {pods.COMPONENT: "worker"}}}},
+    "spec": {
+        "template": {
+            "metadata": {"labels": {pods.COMPONENT: "worker"}},
+            "spec": {"containers": [{"name": "worker", "image": "new"}]},
+        }
+    },
     "status": {"observedGeneration": 1, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1},
 }
 
@@ -81,6 +98,14 @@ def test_it_gives_up_at_once_when_waiting_is_hopeless() -> None:
     lost = worker(False, waiting={"reason": "ErrImagePull", "message": "not found"})
     with pytest.raises(RolloutError, match=r"(?s)ErrImagePull: not found.*no such image"):
         Scripted([WORKERS], [[lost]]).rollout("a", 3600, lambda _: None)
+
+
+def test_what_a_former_template_left_broken_is_replaced() -> None:
+    """A DaemonSet that updates OnDelete, and an ordered StatefulSet, leave such a pod for ever."""
+    broken = worker(False, "old", waiting={"reason": "ErrImagePull", "message": "not found"})
+    cluster = Replacing([WORKERS], [[broken], [worker(True)]])
+    assert cluster.rollout("a", 5, lambda _: None) == {"worker": [1, 1]}
+    assert cluster.removed == ("a-worker-1",)
 
 
 def test_it_ends_in_time_with_the_last_words() -> None:

@@ -64,6 +64,46 @@ def test_a_pod_that_is_gone_is_not_asked_though_it_has_an_address(gone: dict[str
     assert pods.endpoints([gone])["fuse"] == {}
 
 
+def other(name: str, **spec: Any) -> dict[str, Any]:
+    """A running pod of somebody else, in namespace `team`."""
+    about = {"name": name, "namespace": "team", "labels": {}}
+    found = {"nodeName": "gpu-1", "containers": [{"name": "c"}], **spec}
+    return {"metadata": about, "spec": found, "status": {"podIP": "10.0.0.9", "phase": "Running"}}
+
+
+def folder(path: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "hostPath": {"path": path}}, {"name": "e", "emptyDir": {}}]}
+
+
+GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        (folder("/mnt/a/imagenet"), True),
+        (folder("/mnt/a"), True),
+        (folder("/mnt/ab/imagenet"), False),
+        (folder("/"), False),  # monitoring of the node, on every node
+        (GPU, True),
+        ({}, False),
+    ],
+)
+def test_pods_that_may_read_are_users_of_their_node(spec: dict[str, Any], found: bool) -> None:
+    told = pods.endpoints([], [other("trainer", **spec)], "a")["users"]
+    assert told == ({"gpu-1": ["pod team/trainer"]} if found else {})
+
+
+def test_our_own_pods_are_no_users() -> None:
+    ours = other("fuse", **folder("/mnt/a/imagenet"))
+    ours["metadata"]["labels"] = {pods.NAME: "alluxio-fuse", pods.INSTANCE: "a"}
+    assert pods.endpoints([], [ours], "a")["users"] == {}
+    assert pods.endpoints([], [ours], "b")["users"] == {}
+    ended = other("trainer", **GPU)
+    ended["status"]["phase"] = "Succeeded"
+    assert pods.endpoints([], [ended], "a")["users"] == {}
+
+
 def test_another_master_or_another_fuse_is_another_identity() -> None:
     def identity(master: str, fuse: str) -> str:
         found = [pod("master"), pod("fuse-a")]

@@ -116,3 +116,10 @@ def test_the_text_counts_the_findings() -> None:
     text = preflight.findings_text(found(architecture="aarch64"))
     assert text.startswith("One thing stands in the way; nothing was changed.")
     assert "aarch64" in text
+
+
+def test_a_host_that_is_not_reached_is_a_finding() -> None:
+    assert preflight.silent(["a", "b"], ["a", "b"]) == []
+    text = preflight.findings_text(preflight.silent(["a", "b"], ["a"]))
+    assert "b: not reached" in text or "b" in text.splitlines()[2]
+    assert "--limit" in text

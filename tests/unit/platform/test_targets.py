@@ -24,9 +24,11 @@ def test_endpoints_of_a_scheduler_take_the_place_of_planned_ones() -> None:
         "worker": ["10.0.0.8:30000"],
         "master": ["10.0.0.9:19999"],
         "identity": {"localhost": {"imagenet-sample": "m/f"}},
+        "users": {"localhost": ["pod team/trainer"]},
     }
     (target,) = targets.targets(plan(local()).dump(), "localhost", [], found)
     assert target["identity"] == "m/f"
+    assert target["users"] == ["pod team/trainer"]
     assert "identity_file" not in target
     assert target["metrics"] == {"fuse": ["10.0.0.7:49999"], "worker": ["10.0.0.8:30000"], "master": ["10.0.0.9:19999"]}
 
