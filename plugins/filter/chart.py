@@ -8,7 +8,7 @@ from typing import Any
 
 from alluxio_fuse import doors
 from alluxio_fuse.chart import values
-from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods, space
+from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods
 
 DOCUMENTATION = """
 name: chart
@@ -37,6 +37,5 @@ class FilterModule:
             **doors.filters(objects, "label_patch", "left_labelled"),
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
             **doors.filters(consumers, "reader_files", "consumer_pods", "consumer_lines"),
-            **doors.filters(space, "of_others"),
             "cluster_findings": cluster_findings,
         }

@@ -308,7 +308,8 @@ def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: An
     right = sample_digests(Path(job.cluster.settings["lab_sample"]))
     file, digest = next(iter(right.items()))
     dataset = {"name": "imagenet", "source": f"file://{shared}", "marker": {"file": file[2:], "sha256": digest}}
-    said = {"alluxio_datasets": [dataset], "alluxio_credentials": {}}
+    cluster = {"kubeconfig": str(job.cluster.kubeconfig), "keep_journal": True}
+    said = {"alluxio_datasets": [dataset], "alluxio_credentials": {}, "alluxio_kubernetes": cluster}
     hide = f"mount -t tmpfs other {shared} && echo other >{shared}/file"
     succeed(job.play("playbooks/preflight.yml", **said))
     job.podman("exec", node, "sh", "-c", hide)
@@ -328,6 +329,9 @@ def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: An
         job.podman("exec", node, "umount", shared)
     job.cluster.wait_ready(NAME, {"worker": len(job.cluster.gpu_nodes())})
     succeed(job.play("playbooks/teardown.yml", **said))
+    kept = job.cluster.get("pvc", f"--namespace={NAME}")
+    assert [one["metadata"]["name"] for one in kept] == [f"journal-{NAME}-master-0"]
+    job.cluster.kubectl("delete", "namespace", NAME)
 
 
 def said_at_start(job: Job, node: str) -> str:

@@ -39,9 +39,9 @@ def test_only_a_kubeconfig_is_enough(job: Job) -> None:
     assert f"imagenet on {node}: left alone, in use by pod default/reader" in again.output
     job.cluster.kubectl("delete", "--namespace=default", "pod/reader")
 
-    job.cluster.kubectl("create", "configmap", "notes", f"--namespace={NAME}")
+    job.cluster.kubectl("create", "role", "notes", "--verb=get", "--resource=pods", f"--namespace={NAME}")
     kept = succeed(job.play("playbooks/teardown.yml"))
-    assert f"namespace {NAME} stays, it holds ConfigMap notes" in kept.output
-    job.cluster.kubectl("delete", "configmap", "notes", f"--namespace={NAME}")
+    assert f"namespace {NAME} stays, it holds Role notes" in kept.output
+    job.cluster.kubectl("delete", "role", "notes", f"--namespace={NAME}")
     succeed(job.play("playbooks/teardown.yml"))
     assert NAME not in job.names("namespaces")

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from kubernetes import config
+from kubernetes.client import ApiException
+from kubernetes.dynamic import DynamicClient
+from kubernetes.dynamic.resource import Resource
 
 from alluxio_fuse.kubernetes.objects import labels
 
+Object = Mapping[str, Any]
+
 #: What a cluster puts into every namespace, and what Helm and the kubelet keep for others.
 BROUGHT = frozenset({"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert"})
-KEPT = ("kubernetes.io/service-account-token", "helm.sh/release.v1")
+#: What tells of other objects, and goes with them.
+REPORTS = frozenset({"Event", "Endpoints", "EndpointSlice", "PodMetrics", "Lease"})
 
 
-def of_others(found: Iterable[Mapping[str, Any]], deployment: str) -> list[str]:
-    """Kind and name of each object that this deployment did not make.
+def objects_in(kubeconfig: str | None, context: str | None, namespace: str) -> Iterator[Object]:
+    """Every object of a namespace, of whatever kind the API server lists; a kind that may not be listed is one."""
+    client = DynamicClient(config.new_client_from_config(config_file=kubeconfig, context=context))
+    for resource in client.resources.search():
+        listed = isinstance(resource, Resource) and resource.namespaced and "list" in (resource.verbs or ())
+        if not listed or not resource.preferred or resource.kind in REPORTS:
+            continue
+        try:
+            found = resource.get(namespace=namespace).to_dict()["items"]
+        except ApiException as error:
+            if error.status == 404:
+                continue
+            found = [{"metadata": {"name": f"(not shown: {error.reason})"}}]
+        yield from ({**one, "kind": resource.kind} for one in found)
 
-    found: what `kubernetes.core.k8s_info` returned, of each kind.
-    """
-    objects = [one for listing in found for one in listing["resources"]]
-    return sorted(f"{one['kind']} {one['metadata']['name']}" for one in objects if not _goes(one, deployment))
+
+def of_others(found: Iterable[Object], deployment: str) -> list[str]:
+    """Kind and name of each object that this deployment did not make, and that no other object owns."""
+    return sorted({f"{one['kind']} {one['metadata']['name']}" for one in found if not _goes(one, deployment)})
 
 
-def _goes(one: Mapping[str, Any], deployment: str) -> bool:
-    """Whether nobody misses it: it is ours, the cluster's own, or goes with its pod, which is looked at itself."""
+def _goes(one: Object, deployment: str) -> bool:
+    """Whether nobody misses it: it is ours, the cluster's own, or goes with its owner, which is looked at itself."""
     ours = labels(deployment, "any")
-    said = one["metadata"].get("labels") or {}
+    about = one["metadata"]
+    said = about.get("labels") or {}
     if all(said.get(f"app.kubernetes.io/{key}") == ours[f"app.kubernetes.io/{key}"] for key in ("name", "instance")):
         return True
-    if any(owner["kind"] == "Pod" for owner in one["metadata"].get("ownerReferences") or []):
+    if about.get("ownerReferences"):
         return True
     if one["kind"] == "ConfigMap":
-        return one["metadata"]["name"] in BROUGHT
-    return one["kind"] == "Secret" and one.get("type") in KEPT
+        return about["name"] in BROUGHT
+    if one["kind"] == "ServiceAccount":
+        return bool(about["name"] == "default")
+    if one["kind"] == "Secret" and one.get("type") == "helm.sh/release.v1":
+        return bool(said.get("name") == deployment)
+    return one["kind"] == "Secret" and one.get("type") == "kubernetes.io/service-account-token"

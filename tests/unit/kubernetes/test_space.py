@@ -7,10 +7,6 @@ import pytest
 from alluxio_fuse.kubernetes import objects, space
 
 
-def listing(*found: dict[str, Any]) -> dict[str, Any]:
-    return {"resources": list(found), "changed": False}
-
-
 def one(kind: str, name: str, labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name, **({"labels": labels} if labels else {})}, **more}
 
@@ -30,11 +26,12 @@ OURS = {"app.kubernetes.io/name": "alluxio-fuse", "app.kubernetes.io/instance": 
             "kind": "PersistentVolumeClaim",
             "metadata": {"name": "d-worker-1-tier", "ownerReferences": [{"kind": "Pod", "name": "d-worker-1"}]},
         },
-        one("Secret", "sh.helm.release.v1.d.v1", {"owner": "helm"}, type="helm.sh/release.v1"),
+        one("Secret", "sh.helm.release.v1.d.v1", {"owner": "helm", "name": "d"}, type="helm.sh/release.v1"),
+        one("ServiceAccount", "default"),
     ],
 )
 def test_what_goes_with_the_namespace(found: dict[str, Any]) -> None:
-    assert space.of_others([listing(found)], "d") == []
+    assert space.of_others([found], "d") == []
 
 
 @pytest.mark.parametrize(
@@ -46,9 +43,12 @@ def test_what_goes_with_the_namespace(found: dict[str, Any]) -> None:
         one("Job", "train", {**OURS, "app.kubernetes.io/instance": "other"}),
         one("ConfigMap", "settings"),
         one("Secret", "kube-root-ca.crt", type="Opaque"),
+        one("PyTorchJob", "train"),
+        one("ServiceAccount", "trainer"),
+        one("Secret", "sh.helm.release.v1.e.v1", {"owner": "helm", "name": "e"}, type="helm.sh/release.v1"),
         one("Secret", "pull", type="kubernetes.io/dockerconfigjson"),
     ],
 )
 def test_what_is_not_ours_is_named(found: dict[str, Any]) -> None:
     kind, name = found["kind"], found["metadata"]["name"]
-    assert space.of_others([listing(), listing(found)], "d") == [f"{kind} {name}"]
+    assert space.of_others([found], "d") == [f"{kind} {name}"]

@@ -1,0 +1,28 @@
+"""Looks for what a namespace holds beside a deployment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
+
+SPEC = {
+    "kubeconfig": {"type": "str"},
+    "context": {"type": "str"},
+    "namespace": {"type": "str", "required": True},
+    "deployment": {"type": "str", "required": True},
+}
+
+
+class ActionModule(ActionBase):
+    """Runs on the controller."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Returns {changed, others: [kind and name]}."""
+        from alluxio_fuse.kubernetes import space  # noqa: PLC0415 - other platforms do without the package
+
+        super().run(tmp, task_vars)
+        args = arguments(self._task, SPEC)
+        found = space.objects_in(args["kubeconfig"], args["context"], args["namespace"])
+        return {"changed": False, "others": space.of_others(found, args["deployment"])}

@@ -1,0 +1,36 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+DOCUMENTATION = r"""
+module: namespace_others
+short_description: Looks for what a namespace holds beside a deployment
+description:
+  - Lists objects of every kind that the API server knows, custom ones too, and leaves out what the deployment made,
+    what the cluster puts into every namespace, and what goes with its owner.
+  - An action plugin does all of it on the controller. Nothing is changed.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
+  context: {description: "Context in it, or the current one.", type: str}
+  namespace: {description: The namespace., type: str, required: true}
+  deployment: {description: Name of the deployment., type: str, required: true}
+"""
+
+EXAMPLES = r"""
+- name: Look for what others have there
+  alluxio.fuse.namespace_others:
+    namespace: alluxio-fuse
+    deployment: alluxio-fuse
+"""
+
+RETURN = r"""
+others:
+  description: Kind and name of each.
+  type: list
+  elements: str
+  returned: always
+"""
