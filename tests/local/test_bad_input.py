@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import Run, playbook
+from bundle import CHECKOUT, Run, playbook
 
 NAME = "refused"
 
@@ -124,3 +124,17 @@ def test_teardown_of_a_part_is_refused(tmp_path: Path) -> None:
     assert run.status != 0
     assert run.changed == 0
     assert "--limit leaves out two" in run.output
+
+
+@pytest.mark.parametrize("stage", ["preflight", "plan"])
+def test_a_host_that_is_not_reached_makes_no_smaller_fleet(stage: str, tmp_path: Path) -> None:
+    inventory = tmp_path / "hosts.yml"
+    gone = "{ansible_connection: ssh, ansible_host: 127.0.0.1, ansible_port: 1}"
+    inventory.write_text(f"all: {{children: {{gpu_nodes: {{hosts: {{gone: {gone}}}}}}}}}\n")
+    both = ["-i", "inventories/local", "-i", str(inventory)]
+    run = playbook(f"playbooks/{stage}.yml", *both, alluxio_name=NAME, alluxio_environment=NAME)
+    assert run.status != 0
+    assert run.changed == 0
+    assert "gone" in run.output.partition("nothing was changed")[2].partition("PLAY RECAP")[0]
+    assert "take it out of the inventory" in run.output
+    assert not (CHECKOUT / "runs" / f"plan-{NAME}.json").exists()
