@@ -110,6 +110,15 @@ def test_every_service_is_asked_for_its_log_and_for_what_it_runs_with(example: d
     assert not [one for one in asked["commands"] if set(one["argv"]) & {*mount_points}]
 
 
+def test_nobody_is_asked_where_a_scheduler_does_not_say_who(example: dict[str, Any]) -> None:
+    fleet = {**example["fleet"], "platform": {"amount": "kubernetes"}}
+    host = next(iter(example["nodes"]))
+    assert parts.addresses({**example, "fleet": fleet}, host, {}, asks_for_all=True) == []
+    assert not [
+        one for one in parts.questions({**example, "fleet": fleet}, host)["commands"] if "podman" in one["argv"]
+    ]
+
+
 def test_a_node_that_is_not_reached_is_an_entry(example: dict[str, Any]) -> None:
     told: dict[str, Mapping[str, Any]] = {
         "n1": {"node": {"parts": [{"path": "a", "text": "x"}]}, "untold": "Ask the engine: no podman"},
