@@ -19,7 +19,7 @@ class ActionModule(ActionBase):
     """Runs on the controller."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Returns {changed, drift: [line]}; in check mode nothing is made so again."""
+        """Returns {changed, drift: [line], differences: [{what, now, planned}]}; check mode leaves it as it is."""
         from alluxio_fuse.kubernetes.drift import Release  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
@@ -27,6 +27,7 @@ class ActionModule(ActionBase):
         heading(self._task)
         release = Release(args["kubeconfig"], args["context"], args["namespace"])
         found = release.drift(args["manifest"], repair=not self._task.check_mode)
-        for line in found:
-            progress(line)
-        return {"changed": bool(found), "drift": found}
+        for one in found:
+            progress(str(one))
+        told = {"drift": [str(one) for one in found], "differences": [one._asdict() for one in found]}
+        return {"changed": bool(found), **told}

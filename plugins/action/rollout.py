@@ -26,6 +26,8 @@ class ActionModule(ActionBase):
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)
+        if self._task.check_mode:
+            return {"changed": False, "state": {}}
         heading(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         try:

@@ -30,7 +30,9 @@ options:
     elements: dict
     required: true
 attributes:
-  check_mode: {support: full}
+  check_mode:
+    support: full
+    description: A master that does not answer, as before the first run, is told in C(unknown) and is no failure.
 author: alluxio-fuse
 """
 
@@ -45,6 +47,7 @@ EXAMPLES = r"""
 RETURN = r"""
 mounted: {description: paths that were mounted, type: list, returned: always}
 unmounted: {description: paths that were unmounted, type: list, returned: always}
+unknown: {description: "in check mode, why the table cannot be known", type: str, returned: when it cannot}
 """
 
 _LINE = re.compile(r"^(?P<source>\S+)\s+on\s+(?P<path>/\S*)\s+\((?P<details>.*)\)\s*$")
@@ -90,6 +93,23 @@ def mount_arguments(dataset: dict[str, Any]) -> list[str]:
     return ["fs", "mount", *readonly, *options, dataset["alluxio_path"], _location(dataset["source"])]
 
 
+class CliError(Exception):
+    """Alluxio's command line ended with an error, or could not be started."""
+
+
+def run(cli: list[str], *arguments: str) -> str:
+    """What Alluxio's command line answers."""
+    try:
+        done = subprocess.run([*cli, *arguments], capture_output=True, text=True, check=False, timeout=180)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CliError(str(error)) from None
+    if done.returncode != 0:
+        # The CLI answers on either stream, log lines first.
+        said = (done.stdout + done.stderr).strip().splitlines()
+        raise CliError(f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-3:])}")
+    return done.stdout
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -99,21 +119,17 @@ def main() -> None:
         supports_check_mode=True,
     )
     cli, datasets = module.params["cli"], module.params["datasets"]
-
-    def alluxio(*arguments: str) -> str:
-        done = subprocess.run([*cli, *arguments], capture_output=True, text=True, check=False, timeout=180)
-        if done.returncode != 0:
-            # The CLI answers on either stream, log lines first.
-            said = (done.stdout + done.stderr).strip().splitlines()
-            module.fail_json(msg=f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-3:])}")
-        return done.stdout
-
-    surplus, missing = differences(parse_mount_table(alluxio("fs", "mount")), datasets)
-    if not module.check_mode:
-        for path in surplus:
-            alluxio("fs", "unmount", path)
-        for dataset in missing:
-            alluxio(*mount_arguments(dataset))
+    try:
+        surplus, missing = differences(parse_mount_table(run(cli, "fs", "mount")), datasets)
+        if not module.check_mode:
+            for path in surplus:
+                run(cli, "fs", "unmount", path)
+            for dataset in missing:
+                run(cli, *mount_arguments(dataset))
+    except CliError as error:
+        if not module.check_mode:
+            module.fail_json(msg=str(error))
+        module.exit_json(changed=False, mounted=[], unmounted=[], unknown=str(error))
     module.exit_json(changed=bool(surplus or missing), mounted=[d["alluxio_path"] for d in missing], unmounted=surplus)
 
 

@@ -33,4 +33,9 @@ drift:
   type: list
   elements: str
   returned: always
+differences:
+  description: The same as C(what), C(now) and C(planned).
+  type: list
+  elements: dict
+  returned: always
 """

@@ -14,7 +14,7 @@ author: [alluxio-fuse]
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Waits for nothing.
 options:
   kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
   context: {description: "Context in it, or the current one.", type: str}

@@ -121,8 +121,11 @@ def site_file(
 
 
 def last_words(results: Sequence[Mapping[str, Any]]) -> str:
-    """The last log lines of each service, from the results of asking the engine or the journal for them."""
-    parts = [f"{result['item']['name']}:\n{result['stdout']}\n{result['stderr']}".rstrip() for result in results]
+    """The last log lines of each service, from asking the engine or the journal for them; check mode asks nobody."""
+    parts = [
+        f"{result['item']['name']}:\n{result.get('stdout', '')}\n{result.get('stderr', '')}".rstrip()
+        for result in results
+    ]
     return "A service did not come up in time. What was said last:\n\n" + "\n\n".join(parts)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,10 @@ def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> N
     job.cluster.kubectl(space, "patch", "configmap", NAME, "--type=merge", "--patch", edit)
     job.cluster.kubectl(space, "label", "service", f"{NAME}-master", "app.kubernetes.io/instance=mine", "--overwrite")
     told = f"Service {NAME}-master: metadata.labels.app.kubernetes.io/instance: mine, not {NAME}"
+    drift = job.play("playbooks/drift.yml")
+    assert drift.status == 2
+    assert told in drift.output
+    assert "differ; site.yml makes them as planned" in drift.output
     looked = succeed(job.play("playbooks/services.yml", "--check"))
     assert told in looked.output
     assert "ConfigMap alluxio-fuse: data.master.properties: alluxio.debug=true, not " in looked.output
@@ -206,6 +211,21 @@ def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> N
     assert told in run.output
     assert run.changed == 1, run.tasks("changed")
     assert succeed(job.play("playbooks/services.yml")).changed == 0
+    assert "drift    none" in succeed(job.play("playbooks/drift.yml")).output
+    assert job.release() == was
+
+
+def test_a_diagnosis_holds_what_the_cluster_tells_and_no_key(deployed: Run, job: Job, tmp_path: Path) -> None:
+    was = job.release()
+    run = succeed(job.play("playbooks/diagnose.yml", "-e", f"diagnose_dir={tmp_path}"))
+    with tarfile.open(tmp_path / "diagnosis.tar.gz") as archive:
+        files = {one.name.partition("/")[2]: archive.extractfile(one).read().decode() for one in archive}
+    logs = [name for name in files if name.startswith(f"cluster/{NAME}-") and name.endswith("/fuse.txt")]
+    assert len(logs) == len(job.cluster.gpu_nodes())
+    assert {"cluster/pods.json", "cluster/events.json", "cluster/nodes.json", "cluster/configmaps.json"} <= files.keys()
+    assert "imagenet   serves" in files["status.txt"]
+    keys = [job.cluster.settings["lab_access_key"], job.cluster.settings["lab_secret_key"]]
+    assert not [name for name, text in {**files, "output": run.output}.items() if any(key in text for key in keys)]
     assert job.release() == was
 
 

@@ -6,10 +6,12 @@ The order matters little: each drill begins when all is as before. The table is 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import ssl
 import subprocess
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,6 +129,50 @@ def test_status_of_what_serves(deployed: None, variables: dict[str, Any]) -> Non
     assert run.changed == 0
 
 
+def test_drift_of_what_is_as_planned(deployed: None, variables: dict[str, Any]) -> None:
+    run = succeed(playbook("playbooks/drift.yml", **variables))
+    assert "drift    none" in run.output
+    assert run.changed == 0
+
+
+def test_drift_names_what_somebody_changed_and_leaves_it(deployed: None, variables: dict[str, Any]) -> None:
+    site_file = Path(f"/var/lib/{NAME}/conf/{NAME}-fuse-bucket/alluxio-site.properties")
+    was, began = site_file.read_text(), started()
+    site_file.write_text(f"{was}alluxio.debug=true\n")
+    try:
+        run = playbook("playbooks/drift.yml", **variables)
+        assert run.status == 2
+        assert f"Write the site files, keys joined in: {NAME}-fuse-bucket" in " ".join(run.output.split())
+        assert site_file.read_text() == f"{was}alluxio.debug=true\n"
+        assert started() == began
+    finally:
+        site_file.write_text(was)
+
+
+def test_a_diagnosis_holds_what_is_needed_and_no_key(
+    deployed: None, store: RestartableStore, variables: dict[str, Any], tmp_path: Path
+) -> None:
+    """One line that tells a key is planted in a log."""
+    podman("exec", f"{NAME}-worker", "sh", "-c", f"echo 'secret_key={store.about.secret_key} planted' >/proc/1/fd/1")
+    run = succeed(playbook("playbooks/diagnose.yml", "-e", f"diagnose_dir={tmp_path}", **variables))
+    bundle = tmp_path / "diagnosis.tar.gz"
+    assert f"diagnosis  {bundle}" in run.output
+    assert bundle.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(bundle) as archive:
+        files = {one.name.partition("/")[2]: archive.extractfile(one).read().decode() for one in archive}
+    index = json.loads(files["index.json"])
+    assert {one["path"] for one in index["parts"]} == files.keys() - {"index.json"}
+    assert not [one for one in index["missing"] if not one["path"].endswith(("dmesg.txt", "memory", "io"))]
+    assert "planted" in files[f"nodes/localhost/{NAME}-worker/log.txt"]
+    assert "s3a.secretKey=[redacted]" in files[f"nodes/localhost/{NAME}-worker/alluxio-site.properties"]
+    assert "alluxio.worker.AlluxioWorker" in files["nodes/localhost/processes.json"]
+    assert "5 of 5 as planned" in files["status.txt"]
+    assert json.loads(files["nodes/localhost/fuse-bucket-metrics.json"])
+    assert any(name.startswith("services/master-") and name.endswith("-report.json") for name in files)
+    keys = (store.about.access_key, store.about.secret_key)
+    assert not [name for name, text in {**files, "output": run.output}.items() if any(key in text for key in keys)]
+
+
 def test_fuse_is_killed(drill: Callable[..., Drill]) -> None:
     done = drill("FUSE killed -9", lambda: kill("fuse-bucket"))
     assert "ENOTCONN" in done.saw
@@ -144,6 +190,8 @@ def test_a_hung_fuse_is_told_and_let_go(drill: Callable[..., Drill], variables: 
         assert time.monotonic() - begun < 15
         assert run.status == 2
         assert "FUSE process on localhost, bucket: the FUSE process is there and does not answer" in run.output
+        run = succeed(playbook("playbooks/diagnose.yml", **variables))  # touches nothing that hangs either
+        assert "not in it  nodes/localhost/fuse-bucket-metrics.json" in run.output
         run = succeed(playbook("playbooks/unstick.yml", "-e", "alluxio_unstick=bucket", **variables))
         assert "requests waited; files were open in" in run.output
 

@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,6 +180,28 @@ def test_the_check_knows_the_states_that_there_are(first: subprocess.CompletedPr
         assert all(row["established"] or row["why"].startswith("not tested") for row in rows.values()), rows
         assert rows["small", "cold"]["origins"]["under_store"] == 1
         assert (dataset["wrong"], dataset["digested"] > 0) == (0, True)
+
+
+def test_drift_and_diagnosis(job: Job, first: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+    done = job("playbooks/drift.yml")
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert "drift    none" in done.stdout
+    unit = f"/etc/systemd/system/{UNIT.format('folder')}"
+    inside(f"cp --archive {unit} /root/unit && echo '# somebody' >> {unit}")
+    try:
+        done = job("playbooks/drift.yml")
+        assert done.returncode == 2
+        assert f"Write the units: {UNIT.format('folder')}" in done.stdout
+        assert inside(f"tail --lines 1 {unit}") == "# somebody"
+    finally:
+        inside(f"mv /root/unit {unit}")
+    done = job("playbooks/diagnose.yml", diagnose_dir=str(tmp_path))
+    assert done.returncode == 0, done.stdout[-6000:]
+    with tarfile.open(tmp_path / "diagnosis.tar.gz") as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    asked = ("log.txt", "unit.txt", "state.txt", "alluxio-site.properties")
+    assert {f"nodes/node1/{UNIT.format('folder')}/{name}" for name in asked} <= names
+    assert {"nodes/node1/processes.json", "nodes/node1/fuse-folder-metrics.json", "status.txt"} <= names
 
 
 def test_least_privilege(first: subprocess.CompletedProcess[str]) -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kubernetes import config
 from kubernetes.client import ApiException
 from kubernetes.dynamic import DynamicClient
 
+from alluxio_fuse import drift
+
 Object = Mapping[str, Any]
 MANAGER = "helm"  # who the fields of a release belong to
-SHOWN = 60  # characters of a value, which may be a whole file
 _API_S_OWN = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+
+
+class Difference(NamedTuple):
+    """A field of an object that is no longer as installed; as text, a line."""
+
+    what: str
+    now: str
+    planned: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.now}, not {self.planned}"
 
 
 class Release:
@@ -22,11 +34,11 @@ class Release:
         client = config.new_client_from_config(config_file=kubeconfig, context=context)
         self._client, self._namespace = DynamicClient(client), namespace
 
-    def drift(self, manifest: Sequence[Object], repair: bool) -> list[str]:
-        """A line for each field that is no longer as installed; `repair` makes it so again."""
-        return [line for wanted in manifest for line in self._of(wanted, repair)]
+    def drift(self, manifest: Sequence[Object], repair: bool) -> list[Difference]:
+        """Every field that is no longer as installed; `repair` makes it so again."""
+        return [one for wanted in manifest for one in self._of(wanted, repair)]
 
-    def _of(self, wanted: Object, repair: bool) -> list[str]:
+    def _of(self, wanted: Object, repair: bool) -> list[Difference]:
         name = f"{wanted['kind']} {wanted['metadata']['name']}"
         resource = self._client.resources.get(api_version=wanted["apiVersion"], kind=wanted["kind"])
         namespace = wanted["metadata"].get("namespace", self._namespace) if resource.namespaced else None
@@ -37,10 +49,10 @@ class Release:
                 raise
             live = None
         if live is None:
-            found = [f"{name}: is gone"]
+            found = [Difference(name, "gone", "there")]
         else:
             made = self._apply(resource, wanted, namespace, dry_run="All")
-            found = [f"{name}: {line}" for line in differences(made, live)]
+            found = [one._replace(what=f"{name}: {one.what}") for one in differences(made, live)]
         if found and repair:
             self._apply(resource, wanted, namespace)
         return found
@@ -51,33 +63,14 @@ class Release:
         ).to_dict()
 
 
-def differences(wanted: Object, live: Object) -> list[str]:
-    """`path: what it is, not what it should be` for every field; what the API server keeps for itself is left out."""
+def differences(wanted: Object, live: Object) -> list[Difference]:
+    """What differs in every field; what the API server keeps for itself is left out."""
     return [
-        f"{path}: {_short(there)}, not {_short(should)}"
-        for path, should, there in _walk(_without_own(wanted), _without_own(live), "")
+        Difference(path, drift.short(there), drift.short(should))
+        for path, should, there in drift.differences(_without_own(wanted), _without_own(live))
     ]
 
 
 def _without_own(one: Object) -> dict[str, Any]:
     about = {key: value for key, value in one["metadata"].items() if key not in _API_S_OWN}
     return {**{key: value for key, value in one.items() if key != "status"}, "metadata": about}
-
-
-def _walk(wanted: Any, live: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        for key in sorted({*wanted, *live}):
-            yield from _walk(wanted.get(key), live.get(key), f"{path}.{key}".lstrip("."))
-    elif isinstance(wanted, list) and isinstance(live, list) and len(wanted) == len(live):
-        for index, (one, other) in enumerate(zip(wanted, live, strict=True)):
-            name = one.get("name", index) if isinstance(one, Mapping) else index
-            yield from _walk(one, other, f"{path}[{name}]")
-    elif wanted != live:
-        yield path, wanted, live
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    text = " ".join(str(value).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

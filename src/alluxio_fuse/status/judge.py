@@ -10,9 +10,15 @@ from pydantic import BaseModel
 from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
 
+#: Options that the kernel tells of a mount; the others are known to the FUSE process alone.
+TOLD = frozenset({"ro", "rw", "allow_other", "default_permissions", "nodev", "nosuid", "noexec", "noatime"})
+
 
 class Mounted(BaseModel):
-    """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer."""
+    """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer.
+
+    lacks: planned options that the mount does not have any more.
+    """
 
     node: str
     name: str
@@ -21,6 +27,7 @@ class Mounted(BaseModel):
     waiting: int | None = None
     cached: float | None = None
     cache_bytes: int = 0
+    lacks: list[str] = []
     layer: str = ""
     why: str = ""
 
@@ -103,13 +110,15 @@ def _layers(
 def _mounted(
     plan: Mapping[str, Any], host: str, dataset: str, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
 ) -> Mounted:
-    cache = plan["nodes"][host][f"fuse/{dataset}"]["client_cache"]["amount"]
+    fuse = plan["nodes"][host][f"fuse/{dataset}"]
+    cache = fuse["client_cache"]["amount"]
     about = {"node": host, "name": dataset, "cache_bytes": cache["size"] if cache["enabled"] else 0}
     if seen is None:
         return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
     one = seen[dataset]
     kept = {key: one.get(key) for key in ("waiting", "cached")}
-    found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], why=one["why"])
+    lacks = sorted(TOLD.intersection(fuse["mount_options"]["amount"]).difference(one.get("options", TOLD)))
+    found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], lacks=lacks, why=one["why"])
     if found.state == "serves":
         return found
     first = next((layer for layer, why in layers.items() if why), "")

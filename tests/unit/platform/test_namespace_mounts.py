@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from ansible_collections.alluxio.fuse.plugins.modules import namespace_mounts as module
 
 PRINTED = """\
@@ -45,3 +46,10 @@ def test_arguments() -> None:
         "fs", "mount", "--readonly", "--option", "a=b", "/bucket", "s3://training/set",
     ]  # fmt: skip
     assert "--readonly" not in module.mount_arguments(dataset(writable=True))
+
+
+def test_a_command_line_that_fails_says_so() -> None:
+    with pytest.raises(module.CliError, match=r"alluxio fs mount .*: away"):
+        module.run(["sh", "-c", "echo away; exit 1"], "fs", "mount")
+    with pytest.raises(module.CliError, match="no-such-program"):
+        module.run(["no-such-program"])

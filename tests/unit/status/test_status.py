@@ -17,8 +17,18 @@ PLAN = {
         "datasets": {"amount": [{"name": "imagenet", "alluxio_path": "/imagenet"}]},
     },
     "nodes": {
-        "n1": {"fuse/imagenet": {"client_cache": {"amount": {"enabled": True, "size": 2**30}}}},
-        "n2": {"fuse/imagenet": {"client_cache": {"amount": {"enabled": False, "size": 0}}}},
+        "n1": {
+            "fuse/imagenet": {
+                "client_cache": {"amount": {"enabled": True, "size": 2**30}},
+                "mount_options": {"amount": ["ro", "kernel_cache"]},
+            }
+        },
+        "n2": {
+            "fuse/imagenet": {
+                "client_cache": {"amount": {"enabled": False, "size": 0}},
+                "mount_options": {"amount": ["ro", "kernel_cache"]},
+            }
+        },
     },
 }
 SERVES = {"state": "serves", "why": "", "readers": ["python (7)"], "waiting": 0, "cached": 2.0**29}
@@ -156,3 +166,9 @@ def test_pods_against_their_template() -> None:
     assert "1 of 5 pods are missing" in found[-1]["why"]
     lines = judge.behind(found)
     assert lines[0].startswith("fuse-a on n2: pod fuse-n2 is older than its template")
+
+
+def test_options_that_a_mount_lost_are_told() -> None:
+    """Those that the kernel does not tell of are not missed."""
+    [one, other] = judged({**SERVES, "options": ["rw", "allow_other"]}).mounts
+    assert (one.lacks, other.lacks) == (["ro"], [])

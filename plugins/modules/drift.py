@@ -1,0 +1,36 @@
+#!/usr/bin/python
+"""Documents the action plugin of the same name, which does the work on the controller."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: drift
+short_description: Ends as what differs from the plan
+description:
+  - Fails where a play with the variable C(only_look) would have changed anything or could not find it out, or where the
+    status is not as planned. The callback C(drift) shows the table.
+author: [alluxio-fuse]
+attributes:
+  check_mode:
+    support: full
+    description: Only reads.
+options:
+  status:
+    description: As filter C(status) returns it.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: End as it is
+  alluxio.fuse.drift:
+    status: "{{ status_result }}"
+"""
+
+RETURN = r"""
+rows:
+  description: What the status adds, each with where, what, what it is now, and what is planned.
+  type: list
+  elements: list
+  returned: always
+"""
