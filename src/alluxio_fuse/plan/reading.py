@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from alluxio_fuse.plan.distributions import LIBFUSE, release
 from alluxio_fuse.plan.facts import BlockDevice, Facts
 from alluxio_fuse.plan.fleet import Kind
 from alluxio_fuse.plan.intent import (
@@ -29,7 +30,6 @@ SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
 SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
-LIBFUSE_PACKAGES = {("debian", "11"): {2, 3}, ("debian", "12"): {2, 3}, ("debian", "13"): {2}}
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -187,7 +187,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
 def _libfuse(facts: Facts) -> frozenset[int]:
     """Versions of libfuse that Alluxio can load on a node: those that are there, and those that role libfuse brings."""
     there = {version for soname, version in SONAMES.items() if soname in facts.fuse.sonames}
-    return frozenset(there | LIBFUSE_PACKAGES.get((facts.distribution.id, facts.distribution.version), set()))
+    return LIBFUSE.get(release(facts.distribution.id, facts.distribution.version), frozenset()) | there
 
 
 def _disk(found: BlockDevice, facts: Facts) -> Disk:

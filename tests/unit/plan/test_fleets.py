@@ -264,6 +264,14 @@ def test_a_disk_that_is_not_empty_is_never_taken(finding: Any, changes: dict[str
     assert reason in finding(fleet(2, said, memory=64, block_devices=[disk(**changes)])).reason
 
 
+def test_distributions_that_were_not_run_are_said() -> None:
+    hosts = fleet(4, {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": TIERS[:1]})
+    for name in ("node-1", "node-3"):
+        hosts[name]["facts"]["distribution"] = {"id": "ubuntu", "version": "22.04"}
+    (warning,) = [each for each in plan(hosts).warnings if each["path"] == "distribution"]
+    assert warning["message"].startswith("the roles were never run on ubuntu 22.04: node-1, node-3;")
+
+
 def test_our_own_disk_is_taken_again() -> None:
     tiers = [{"medium": "ssd", "devices": ["/dev/nvme1n1"]}]
     owned = {"version": 1, "name": "alluxio-fuse", "items": [{"kind": "mount", "id": "/dev/nvme1n1", "data": {}}]}
