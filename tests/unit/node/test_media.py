@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership, speed
+from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, ownership, speed
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
 
 BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
@@ -79,6 +80,32 @@ def test_device_that_is_not_empty_is_refused(state: dict[str, Any], reason: str)
     found = media.device_findings(medium("/t", "device", device="/dev/sdb"), {**BLANK, **state})
     assert reason in "; ".join(finding["reason"] for finding in found)
     assert found[0]["value"] == "/dev/sdb"
+
+
+@pytest.mark.parametrize(
+    ("code", "stdout", "stderr", "signature"),
+    [
+        (0, "DEVNAME=/dev/x\nTYPE=ext4\n", "", "ext4"),
+        (0, "PTTYPE=gpt\n", "", "gpt"),
+        (2, "", "", None),
+        (
+            2,
+            "",
+            "blkid: error: /dev/x: Permission denied\n",
+            "something unknown (blkid: error: /dev/x: Permission denied)",
+        ),
+        (1, "", "", "something unknown (blkid ends with 1)"),
+        (4, "", "", "something unknown (blkid ends with 4)"),
+        (8, "", "", "several signatures"),
+        (-9, "", "", "something unknown (blkid ends with -9)"),
+    ],
+)
+def test_only_what_blkid_finds_nothing_on_is_blank(
+    monkeypatch: pytest.MonkeyPatch, code: int, stdout: str, stderr: str, signature: str | None
+) -> None:
+    answer = subprocess.CompletedProcess(["blkid"], code, stdout, stderr)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
+    assert blockdev.signature("/dev/x") == signature
 
 
 def test_wiping_waives_signatures_and_nothing_else() -> None:
