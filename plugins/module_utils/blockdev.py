@@ -14,7 +14,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.system import TOOLS
 SYS = "/sys/class/block"
 BY_ID = "/dev/disk/by-id"
 SECTOR = 512
-AMBIVALENT = 8  # exit status of blkid when signatures contradict each other
+NOTHING, AMBIVALENT = 2, 8  # exit status of blkid: nothing was found, signatures contradict each other
 PSEUDO = ("ram", "zram", "sr", "fd", "nbd")
 
 Device = dict[str, Any]
@@ -63,18 +63,24 @@ def rotational_by_number(number: str) -> bool | None:
 
 
 def signature(path: str) -> str | None:
-    """The type of what is on a device (filesystem, RAID or partition table), None if blank or not readable."""
+    """The type of what is on a device (filesystem, RAID or partition table), None if blank."""
     tags = probe(path)
     return tags.get("TYPE") or tags.get("PTTYPE")
 
 
 def probe(path: str) -> dict[str, str]:
-    """What blkid reads from the device itself, never from its cache: TYPE, UUID, PTTYPE and so on."""
+    """What blkid reads from the device itself, never from its cache: TYPE, UUID, PTTYPE and so on; nothing if blank.
+
+    What cannot be read gets a TYPE that says so: it is never taken for blank.
+    """
     found = subprocess.run(
         ["blkid", "--probe", "--output", "export", path], capture_output=True, text=True, check=False, env=TOOLS
     )
     if found.returncode == AMBIVALENT:
         return {"TYPE": "several signatures"}
+    # blkid says 2 of what it may not open, too, and then why
+    if found.returncode and (found.returncode != NOTHING or found.stderr):
+        return {"TYPE": f"something unknown ({found.stderr.strip() or f'blkid ends with {found.returncode}'})"}
     return dict(line.split("=", 1) for line in found.stdout.splitlines() if "=" in line)
 
 

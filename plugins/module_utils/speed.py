@@ -76,14 +76,21 @@ def measure(folder: str) -> dict[str, Any]:
     return speeds
 
 
-def findings(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> list[str]:
-    """A refusal for each disk that is absurdly slow for what it was said to be."""
-    found = []
+def trusted(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> dict[str, dict[str, Any]]:
+    """Those to remember: a disk that is refused may be repaired."""
+    refused = findings(speeds, wanted)
+    return {disk: told for disk, told in speeds.items() if disk not in refused}
+
+
+def findings(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> dict[str, str]:
+    """{disk: refusal} of each that is absurdly slow for what it was said to be."""
+    found = {}
     for disk, medium in wanted.items():
         read, least = speeds.get(disk, {}).get("read_mb_s"), SLOWEST.get(medium["medium"], 0)
         if read is not None and read < least:
-            found.append(
+            found[disk] = (
                 f"{disk}: {read} MB/s; why: an {medium['medium']} reads at least {least} MB/s, so this one is broken,"
-                f" throttled or something else; do: look at it (smartctl, dmesg), name another, or say hdd"
+                f" throttled or something else; do: repair it (smartctl, dmesg) and run again, which measures it again,"
+                " name another, or say hdd"
             )
     return found

@@ -8,7 +8,8 @@ module: cache_media_speed
 short_description: How fast the disks of caches are
 description:
   - Reads and writes each disk for two seconds with fio, past the page cache, and remembers what came of it in
-    C(media.json) of the state folder; a disk that is remembered is not measured again.
+    C(media.json) of the state folder; a disk that is remembered is not measured again. What is refused is not
+    remembered, since it may be repaired.
 options:
   state_dir:
     description: Where it is remembered.
@@ -72,7 +73,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     wanted = speed.disks(module.params["media"], mounts.read_mounts())
-    speeds = speed.load(module.params["state_dir"])
+    speeds = speed.trusted(speed.load(module.params["state_dir"]), wanted)
     missing = {disk: medium for disk, medium in wanted.items() if disk not in speeds}
     measure = module.params["measure"] and bool(missing)
     if measure and not module.check_mode:
@@ -80,13 +81,13 @@ def main() -> None:
             speeds.update({disk: speed.measure(medium["path"]) for disk, medium in missing.items()})
         except (OSError, RuntimeError, ValueError) as error:
             module.fail_json(msg=f"the disks' speed cannot be measured: {error}")
-        speed.save(module.params["state_dir"], speeds)
+        speed.save(module.params["state_dir"], speed.trusted(speeds, wanted))
     module.exit_json(
         changed=measure,
         speeds=speeds,
         missing=sorted(missing),
         packages=[] if speed.fio() else ["fio"],
-        findings=speed.findings(speeds, wanted),
+        findings=list(speed.findings(speeds, wanted).values()),
     )
 
 

@@ -9,12 +9,10 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Refused, plan
+from alluxio_fuse.plan.distributions import LISTED, RUN, release
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.ports import PORTS
-
-#: Distributions on which every role was run for real; the others of the support table differ in package names only.
-SUPPORTED = {("debian", "11"), ("debian", "12"), ("debian", "13")}
 
 #: Seconds. A clock that is kept is off by less than one.
 CLOCK_BOUND = 30
@@ -189,9 +187,12 @@ def _service_manager(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any
 def _platform(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     distribution = facts["distribution"]
     running = (distribution["id"], distribution["version"])
-    if running not in SUPPORTED:
+    if release(*running) not in RUN | LISTED:
         yield Finding(
-            f"{host}: distribution", " ".join(running), "the roles were never run on it", "use Debian 11, 12 or 13"
+            f"{host}: distribution",
+            " ".join(running),
+            "the roles do not know its packages",
+            "use Debian 11, 12 or 13, or one that docs/support.md lists as not run",
         )
     if facts["architecture"] != "x86_64":
         yield Finding(

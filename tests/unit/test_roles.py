@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from jinja2 import Environment, StrictUndefined
+
+from alluxio_fuse.plan.distributions import LIBFUSE, LISTED, RUN, release
 
 ROLES = sorted(path for path in (Path(__file__).parents[2] / "roles").iterdir() if path.is_dir())
 ANATOMY = ("README.md", "defaults/main.yml", "meta/main.yml", "meta/argument_specs.yml", "tasks/main.yml")
+RENDER = Environment(trim_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701 - no HTML
+RENDER.filters["split"] = str.split
 
 
 def load(path: Path) -> Any:
@@ -40,3 +45,39 @@ def test_every_entry_point_is_specified(role: Path) -> None:
     for entry in entries:
         assert (role / f"tasks/{entry}.yml").is_file()
         assert f"`{entry}`" in readme, f"README.md of {role.name} does not tell what {entry} does"
+
+
+@pytest.mark.parametrize("role", ["libfuse", "jdk"])
+@pytest.mark.parametrize("running", [("debian", "12"), ("ubuntu", "24.04"), ("rhel", "9.4"), ("rocky", "9")])
+def test_roles_and_planner_call_a_release_alike(role: str, running: tuple[str, str]) -> None:
+    tables = load(ROLES[0].parent / role / "vars/main.yml")
+    distribution = dict(zip(("id", "version"), running, strict=True))
+    said = RENDER.from_string(tables[f"__{role}_system"]).render({f"__{role}_about": {"distribution": distribution}})
+    assert said == release(*running)
+    assert set(tables[f"__{role}_packages"]) == RUN | LISTED
+
+
+def test_role_and_planner_agree_on_libfuse() -> None:
+    tables = load(ROLES[0].parent / "libfuse/vars/main.yml")
+    assert {name: set(versions) for name, versions in tables["__libfuse_packages"].items()} == LIBFUSE
+
+
+def test_read_ahead_is_not_lowered_at_boot() -> None:
+    def disk(name: str, now: int) -> dict[str, Any]:
+        return {"path": f"/sys/{name}", "before": now, "rule": {"uuid": name, "attribute": "queue/read_ahead_kb"}}
+
+    rules = RENDER.from_string((ROLES[0].parent / "limits/templates/udev.rules.j2").read_text()).render(
+        limits_read_ahead_kb=4096,
+        __limits_rules=[disk("more", 8192), disk("less", 4096), disk("read-only", 9000)],
+        __limits_record={
+            "owned": [
+                {"id": "/sys/more", "data": {"before": "8192"}},
+                {"id": "/sys/less", "data": {"before": "128"}},
+            ]
+        },
+    )
+    assert [line.split("==")[-1] for line in rules.splitlines()[1:]] == [
+        '"more", ATTR{queue/read_ahead_kb}="8192"',
+        '"less", ATTR{queue/read_ahead_kb}="4096"',
+        '"read-only", ATTR{queue/read_ahead_kb}="9000"',
+    ]

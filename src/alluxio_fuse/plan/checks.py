@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from alluxio_fuse.plan.distributions import LISTED, release
+from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
 from alluxio_fuse.plan.node import NodePlan
@@ -79,6 +81,17 @@ def _check_host(intent: FleetIntent, problems: Problems) -> None:
         if dataset.through == "under_store" and dataset.cache.model_fields_set:
             reason = "without a cluster there are no caches to share"
             problems.refuse(f"alluxio_datasets[{index}].cache", "given", reason, "remove it, or write through: cluster")
+
+
+def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
+    """A distribution whose packages are listed only is no refusal: preflight refuses the unknown ones."""
+    listed: dict[str, list[str]] = {}
+    for host, known in facts.items():
+        distribution = known.distribution
+        if release(distribution.id, distribution.version) in LISTED:
+            listed.setdefault(f"{distribution.id} {distribution.version}", []).append(host)
+    for running, hosts in listed.items():
+        problems.warn("distribution", f"the roles were never run on {running}: {', '.join(hosts)}; see docs/support.md")
 
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:

@@ -182,7 +182,14 @@ class CacheTier(Strict):
 
     medium: Medium = Field(description="memory (tmpfs), ssd or hdd.")
     path: Path | None = Field(None, description="Folder of a mounted filesystem; not for memory.")
-    devices: list[Path] = Field([], description="Disks to be formatted; empty ones only. Not together with path.")
+    devices: list[Path] = Field(
+        [], description="Disks to be formatted; empty ones only, or named in wipe. Not together with path."
+    )
+    wipe: list[Path] = Field(
+        [],
+        description="Those of devices on which a filesystem or other signature may be destroyed, once: then it is ours."
+        " Take it out after that, for what comes under that name later is destroyed, too.",
+    )
     budget: Size | None = Field(None, description="At most this much of it. Unset: what is free, less a reserve.")
 
     @model_validator(mode="after")
@@ -191,6 +198,9 @@ class CacheTier(Strict):
             raise _wrong("tier", "memory has no path", "remove path and devices; the plan mounts a tmpfs")
         if self.medium != "memory" and bool(self.path) == bool(self.devices):
             raise _wrong("tier", "a disk tier needs path or devices, one of the two", "give path or devices")
+        if others := sorted(set(self.wipe) - set(self.devices)):
+            reason = f"wipe names {', '.join(others)}, which the tier's devices do not"
+            raise _wrong("tier", reason, "write in wipe what devices say, letter by letter, or take it out")
         return self
 
 

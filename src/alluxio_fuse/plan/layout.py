@@ -62,6 +62,7 @@ class Room:
     capacity: int
     device: str | None = None
     inodes: int | None = None
+    wipe: bool = False
 
 
 @dataclass(frozen=True, slots=True)

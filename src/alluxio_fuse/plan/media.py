@@ -140,11 +140,13 @@ def rooms(
                         Finding(f"{where}.devices", device, state, "name an empty disk, or a path on a mounted one")
                     )
                     continue
+                wipe = device in tier.wipe
+                if wipe and disk.state == "free":
+                    warnings.append((f"{where}.wipe", f"what is on {device} will be destroyed"))
                 name = device.removeprefix("/dev/").replace("/", "-")
                 usable = round_down(disk.size * 0.95, MIB)
-                found.append(
-                    Room(name, tier.medium, f"{state_dir}/media/{name}", min(usable, tier.budget or usable), device)
-                )
+                size = min(usable, tier.budget or usable)
+                found.append(Room(name, tier.medium, f"{state_dir}/media/{name}", size, device, wipe=wipe))
     findings += _counted_twice(found, tiers, volumes)
     return tuple(found), findings, warnings
 

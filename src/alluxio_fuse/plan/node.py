@@ -263,6 +263,7 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
             "size": room.capacity,
             "owner": SERVICE_UID,
             "mode": "0755",
+            **({"wipe": True} if room.wipe else {}),
         }
         for room in dict.fromkeys(room for _, room, _, _ in folders)
         if room.device

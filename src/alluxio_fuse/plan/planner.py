@@ -7,7 +7,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
-from alluxio_fuse.plan.checks import check_fleet, check_paths, check_platform
+from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_paths, check_platform
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
@@ -83,12 +83,14 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
         problems.warn(
             "masters", f"platform host runs no masters: that {', '.join(unused)} is in this group means nothing"
         )
+    facts = {name: known for name, (_, known) in read.items()}
+    check_distributions(facts, problems)
     kinds = {
         name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)
-    fleet = _fleet(intent, nodes, {name: facts for name, (_, facts) in read.items()}, problems)
+    fleet = _fleet(intent, nodes, facts, problems)
     if problems.findings:
         raise Refused(problems.findings)
     return _planned(fleet, nodes, problems)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from alluxio_fuse.plan.distributions import LIBFUSE, release
 from alluxio_fuse.plan.facts import BlockDevice, Facts
 from alluxio_fuse.plan.fleet import Kind
 from alluxio_fuse.plan.intent import (
@@ -29,7 +30,6 @@ SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
 SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
-LIBFUSE_PACKAGES = {("debian", "11"): {2, 3}, ("debian", "12"): {2, 3}, ("debian", "13"): {2}}
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -161,6 +161,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
         gpus = {gpu_model(said.model): said.count for said in intent.alluxio_gpus}
     speeds = [interface.speed_mbps for interface in facts.network if interface.speed_mbps]
     tiers = tuple(intent.alluxio_cache_tiers)
+    wiped = {device for tier in tiers for device in tier.wipe}
     return Kind(
         master="masters" in groups and platform != "host",
         gpu_node="gpu_nodes" in groups,
@@ -172,7 +173,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
         workload_cpus=intent.alluxio_workload_cpus,
         tiers_said="".join(tier.model_dump_json() for tier in tiers),
         volumes=volumes_of([tier.path for tier in tiers if tier.path] or [state_dir], facts.filesystems),
-        disks=tuple(_disk(found, facts) for found in facts.block_devices)
+        disks=tuple(_disk(found, facts, wiped) for found in facts.block_devices)
         if any(tier.devices for tier in tiers)
         else (),
         nofile=facts.nofile.hard,
@@ -187,10 +188,10 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
 def _libfuse(facts: Facts) -> frozenset[int]:
     """Versions of libfuse that Alluxio can load on a node: those that are there, and those that role libfuse brings."""
     there = {version for soname, version in SONAMES.items() if soname in facts.fuse.sonames}
-    return frozenset(there | LIBFUSE_PACKAGES.get((facts.distribution.id, facts.distribution.version), set()))
+    return LIBFUSE.get(release(facts.distribution.id, facts.distribution.version), frozenset()) | there
 
 
-def _disk(found: BlockDevice, facts: Facts) -> Disk:
+def _disk(found: BlockDevice, facts: Facts, wiped: set[str]) -> Disk:
     items = facts.owned.get("items", [])
     ours = {str(item.get("id")) for item in items if isinstance(item, dict)} if isinstance(items, list) else set()
     names = {found.path, found.by_id}
@@ -202,8 +203,8 @@ def _disk(found: BlockDevice, facts: Facts) -> Disk:
         state = f"it has partitions: {', '.join(found.partitions)}"
     elif found.holders:
         state = f"it is in use by {', '.join(found.holders)}"
-    elif found.signature:
-        state = f"it is not empty: it holds {found.signature}"
+    elif found.signature and not names & wiped:
+        state = f"it is not empty: it holds {found.signature}, and wipe does not name it"
     else:
         state = "free"
     return Disk((found.by_id, found.path) if found.by_id else (found.path,), found.size, state)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import filesystems, media, ownership, speed
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, ownership, speed
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
+from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed
 
 BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
 ROOT: Mount = {"point": "/", "type": "ext4", "source": "/dev/vda", "options": ["rw"], "device": "254:0", "root": "/"}
@@ -79,6 +83,32 @@ def test_device_that_is_not_empty_is_refused(state: dict[str, Any], reason: str)
     found = media.device_findings(medium("/t", "device", device="/dev/sdb"), {**BLANK, **state})
     assert reason in "; ".join(finding["reason"] for finding in found)
     assert found[0]["value"] == "/dev/sdb"
+
+
+@pytest.mark.parametrize(
+    ("code", "stdout", "stderr", "signature"),
+    [
+        (0, "DEVNAME=/dev/x\nTYPE=ext4\n", "", "ext4"),
+        (0, "PTTYPE=gpt\n", "", "gpt"),
+        (2, "", "", None),
+        (
+            2,
+            "",
+            "blkid: error: /dev/x: Permission denied\n",
+            "something unknown (blkid: error: /dev/x: Permission denied)",
+        ),
+        (1, "", "", "something unknown (blkid ends with 1)"),
+        (4, "", "", "something unknown (blkid ends with 4)"),
+        (8, "", "", "several signatures"),
+        (-9, "", "", "something unknown (blkid ends with -9)"),
+    ],
+)
+def test_only_what_blkid_finds_nothing_on_is_blank(
+    monkeypatch: pytest.MonkeyPatch, code: int, stdout: str, stderr: str, signature: str | None
+) -> None:
+    answer = subprocess.CompletedProcess(["blkid"], code, stdout, stderr)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
+    assert blockdev.signature("/dev/x") == signature
 
 
 def test_wiping_waives_signatures_and_nothing_else() -> None:
@@ -168,5 +198,26 @@ def test_each_disk_is_measured_once(tmp_path: Path) -> None:
 def test_an_absurdly_slow_disk_is_refused() -> None:
     wanted = {"/srv": {"medium": "ssd"}, "/old": {"medium": "hdd"}, "/new": {"medium": "ssd"}}
     speeds = {"/srv": {"read_mb_s": 99}, "/old": {"read_mb_s": 99}}
-    (finding,) = speed.findings(speeds, wanted)
-    assert finding.startswith("/srv: 99 MB/s; why: an ssd reads at least 100 MB/s")
+    found = speed.findings(speeds, wanted)
+    assert list(found) == ["/srv"]
+    assert found["/srv"].startswith("/srv: 99 MB/s; why: an ssd reads at least 100 MB/s")
+    assert "run again, which measures it again" in found["/srv"]
+
+
+def test_a_refused_disk_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(read: int) -> dict[str, Any]:
+        monkeypatch.setattr(speed, "measure", lambda _: {"read_mb_s": read, "write_mb_s": read})
+        arguments = {"state_dir": str(tmp_path), "media": [{"kind": "directory", "medium": "ssd", "path": "/x"}]}
+        with patch_module_args(arguments), pytest.raises(SystemExit):
+            cache_media_speed.main()
+        return dict(json.loads(capsys.readouterr().out))
+
+    assert len(measure(99)["findings"]) == 1
+    assert speed.load(str(tmp_path)) == {}
+    repaired = measure(500)
+    assert (repaired["changed"], repaired["findings"]) == (True, [])
+    assert not measure(99)["changed"]
+    speed.save(str(tmp_path), {disk: {"read_mb_s": 3, "write_mb_s": 3} for disk in repaired["speeds"]})
+    assert measure(500)["changed"]

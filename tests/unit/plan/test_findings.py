@@ -31,6 +31,11 @@ def with_dataset(**changes: Any) -> dict[str, Any]:
         ({"alluxio_overrides": {"worker.heap": "1G"}}, "alluxio_overrides[worker.heap]", "write 1Gi"),
         ({"alluxio_cache_tiers": [{"medium": "ssd"}]}, "localhost: alluxio_cache_tiers[0]", "give path or devices"),
         ({"alluxio_cache_tiers": [{"medium": "memory", "path": "/x"}]}, "localhost: alluxio_cache_tiers[0]", "tmpfs"),
+        (
+            {"alluxio_cache_tiers": [{"medium": "ssd", "devices": ["/dev/sdb"], "wipe": ["/dev/sdc"]}]},
+            "localhost: alluxio_cache_tiers[0]",
+            "what devices say",
+        ),
     ],
 )
 def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: str) -> None:

@@ -264,6 +264,35 @@ def test_a_disk_that_is_not_empty_is_never_taken(finding: Any, changes: dict[str
     assert reason in finding(fleet(2, said, memory=64, block_devices=[disk(**changes)])).reason
 
 
+def test_what_wipe_names_is_taken_and_said() -> None:
+    tiers = [{"medium": "ssd", "devices": ["/dev/nvme1n1", "/dev/nvme2n1"], "wipe": ["/dev/nvme1n1"]}]
+    disks = [disk(signature="ext4"), disk(path="/dev/nvme2n1")]
+    made = plan(fleet(2, {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": tiers}, block_devices=disks))
+    media = made.nodes["node-1"]["node"]["cache_media"].amount
+    assert {medium["device"]: medium.get("wipe") for medium in media if medium["kind"] == "device"} == {
+        "/dev/nvme1n1": True,
+        "/dev/nvme2n1": None,
+    }
+    warned = {each["message"] for each in made.warnings if each["path"].endswith("alluxio_cache_tiers[0].wipe")}
+    assert warned == {"what is on /dev/nvme1n1 will be destroyed"}
+
+
+@pytest.mark.parametrize("changes", [{"mounted": True}, {"partitions": ["nvme1n1p1"]}, {"holders": ["md0"]}])
+def test_wiping_waives_nothing_but_a_signature(finding: Any, changes: dict[str, Any]) -> None:
+    tiers = [{"medium": "memory"}, {"medium": "ssd", "devices": ["/dev/nvme1n1"], "wipe": ["/dev/nvme1n1"]}]
+    said = {"alluxio_datasets": [IMAGENET | {"bytes": "1Gi"}], "alluxio_cache_tiers": tiers}
+    found = finding(fleet(2, said, memory=64, block_devices=[disk(signature="xfs", **changes)]))
+    assert found.path.endswith("alluxio_cache_tiers[1].devices")
+
+
+def test_distributions_that_were_not_run_are_said() -> None:
+    hosts = fleet(4, {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": TIERS[:1]})
+    for name in ("node-1", "node-3"):
+        hosts[name]["facts"]["distribution"] = {"id": "ubuntu", "version": "22.04"}
+    (warning,) = [each for each in plan(hosts).warnings if each["path"] == "distribution"]
+    assert warning["message"].startswith("the roles were never run on ubuntu 22.04: node-1, node-3;")
+
+
 def test_our_own_disk_is_taken_again() -> None:
     tiers = [{"medium": "ssd", "devices": ["/dev/nvme1n1"]}]
     owned = {"version": 1, "name": "alluxio-fuse", "items": [{"kind": "mount", "id": "/dev/nvme1n1", "data": {}}]}

@@ -107,8 +107,10 @@ def test_a_libfuse_that_is_not_there(finding: Any) -> None:
     assert (found.invariant, found.remedy.partition(" (")[0]) == ("libfuse_there", "alluxio_libfuse: 2")
 
 
-def test_a_libfuse_that_the_role_brings(planned: Any) -> None:
+@pytest.mark.parametrize("running", [("debian", "12"), ("ubuntu", "22.04"), ("rocky", "9.5")])
+def test_a_libfuse_that_the_role_brings(planned: Any, running: tuple[str, str]) -> None:
     hosts = local(alluxio_platform="host")
+    hosts["localhost"]["facts"]["distribution"] = dict(zip(("id", "version"), running, strict=True))
     hosts["localhost"]["facts"]["fuse"]["sonames"] = []
     assert planned(hosts).nodes["localhost"]["node"]["libfuse"].amount == [2]
 

@@ -67,6 +67,21 @@ def test_refused(facts: dict[str, Any], path: str, value: str) -> None:
     assert finding["remedy"]
 
 
+@pytest.mark.parametrize(
+    "running", ["debian 11", "debian 12", "debian 13", "ubuntu 22.04", "ubuntu 24.04", "rhel 9.4", "rocky 9.5"]
+)
+def test_a_distribution_that_was_run_or_is_listed(running: str) -> None:
+    distribution, version = running.split()
+    assert found(distribution={"id": distribution, "version": version}) == []
+
+
+@pytest.mark.parametrize("running", ["debian 10", "ubuntu 20.04", "rhel 8.10", "rhel 10.0", "fedora 9", "alpine 3.20"])
+def test_a_distribution_that_is_not_listed(running: str) -> None:
+    distribution, version = running.split()
+    (finding,) = found(distribution={"id": distribution, "version": version})
+    assert (finding["path"], finding["value"]) == ("localhost: distribution", running)
+
+
 def test_no_fuse_device() -> None:
     fuse = local()["localhost"]["facts"]["fuse"] | {"device": False}
     assert "localhost: /dev/fuse" in {finding["path"] for finding in found(fuse=fuse)}
