@@ -4,11 +4,11 @@
 {{- define "alluxio.scriptsOf" -}}
 master: [configure]
 job-master: []
-worker: [configure, verify]
+worker: [configure, claim, verify]
 job-worker: []
 proxy: [configure]
 mounts: [configure, mounts]
-fuse: [configure, verify, fuse-wait, fuse-prepare, fuse-live, fuse-ready]
+fuse: [configure, verify, fuse-wait, claim, fuse-prepare, fuse-live, fuse-ready]
 startup-taint: [startup-taint]
 {{- end }}
 
