@@ -73,6 +73,16 @@ def test_only_what_a_change_concerns_rolls(helm: Helm, name: str) -> None:
     assert {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)} == expected
 
 
+def test_other_certificates_roll_what_reads_them(helm: Helm) -> None:
+    def with_trust(digest: str, config: str = "ca") -> dict[str, Object]:
+        trust = {"configMap": config, "digest": digest}
+        return templates(helm.objects(values=TWO | {"trust": trust, "fuse": {"startupTaint": {"enabled": True}}}))
+
+    before, after = with_trust("a"), with_trust("b")
+    assert {key for key in before if before[key] != after[key]} == {MASTER, WORKER, MOUNTS, IMAGENET, CLICKS}
+    assert with_trust("a", "") == with_trust("b", "")
+
+
 def test_fuse_pods_wait_to_be_deleted(helm: Helm) -> None:
     key = "DaemonSet", "cache-alluxio-fuse-fuse-imagenet"
     assert helm.objects(values=TWO)[key]["spec"]["updateStrategy"] == {"type": "OnDelete"}

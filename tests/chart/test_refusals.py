@@ -13,6 +13,7 @@ def worker(**values: Any) -> dict[str, Any]:
     return {"worker": values}
 
 
+OFFICIAL = {"kind": "official", "java": 11}
 KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
 
 
@@ -139,6 +140,57 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         "belongs to Kubernetes: write priorityClass.create false to use it",
     ),
     "official image of a new Java": ({"image": {"kind": "official"}}, "alluxio/alluxio carries 8 or 11"),
+    "store that the image cannot read": (
+        datasets({"source": "oss://bucket/imagenet"}),
+        "oss:// needs an image with alluxio-underfs-oss, and localhost/alluxio-fuse has none",
+    ),
+    "claims without mounts": (
+        {"fuse": {"enabled": False}, **datasets({"claims": ["vision"]})},
+        "claims lead to the mount on the node, and fuse.enabled is false: remove claims",
+    ),
+    "kernel that believes longer than promised": (
+        datasets({"freshness": "within: 10m", "fuse": {"mountOptions": ["attr_timeout=601"]}}),
+        'attr_timeout=601 lets the kernel believe what it knows for longer than freshness "within: 10m" says: '
+        "write at most 200",
+    ),
+    "spread of a DaemonSet": (
+        worker(topologySpread=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]),
+        "worker.topologySpread spreads a StatefulSet, and worker.kind is DaemonSet",
+    ),
+    "JVM options in the environment": (
+        {"fuse": {"env": {"ALLUXIO_FUSE_JAVA_OPTS": "-Xmx8g"}}},
+        "fuse.env holds ALLUXIO_FUSE_JAVA_OPTS: write fuse.jvm and fuse.properties",
+    ),
+    "key in the environment": (
+        datasets({"fuse": {"env": {"AWS_SECRET_ACCESS_KEY": "x"}}}),
+        "datasets[0].fuse.env holds AWS_SECRET_ACCESS_KEY, which every process of the pod and who reads the values "
+        "would see: write datasets[].credentials or awsProfile",
+    ),
+    "the chart's own environment": ({"fuse": {"env": {"POD_IP": "::1"}}}, "holds POD_IP, which the chart sets"),
+    "grace in the environment": (
+        {"fuse": {"env": {"ALLUXIO_FUSE_GRACE": "1"}}},
+        "holds ALLUXIO_FUSE_GRACE: write fuse.terminationGracePeriodSeconds",
+    ),
+    "label of a selector": (
+        worker(podLabels={"app.kubernetes.io/component": "x"}),
+        "worker.podLabels holds app.kubernetes.io/component, by which the chart selects its own pods: remove it",
+    ),
+    "folder that workers share": (
+        worker(kind="StatefulSet", tiers=[SSD]),
+        "worker.tiers[0]: several workers of a StatefulSet may be on one node and would share the folder",
+    ),
+    "blocks of another journal": (
+        {"image": OFFICIAL, **worker(tiers=[SSD])},
+        "worker.tiers[0]: it outlives its pod, and nothing in the official image discards blocks of another journal",
+    ),
+    "claimed blocks of another journal": (
+        {"image": OFFICIAL, **worker(kind="StatefulSet", tiers=[{"medium": "ssd", "quota": "10Gi", "claim": {}}])},
+        "worker.tiers[0]: it outlives its pod",
+    ),
+    "pages of another journal": (
+        {"image": OFFICIAL, **datasets({"fuse": {"clientCache": {"hostPath": {"path": "/mnt/nvme0/cache"}}}})},
+        "clientCache.hostPath outlives its pod, and nothing in the official image discards pages",
+    ),
     "keys for the official image": (
         {"image": {"kind": "official", "java": 11}, **datasets({"credentials": KEYS})},
         "write awsProfile, or image.kind project",

@@ -121,6 +121,13 @@ def test_notes_tell_how_to_mount_and_watch(helm: Helm) -> None:
         assert words in notes
 
 
+def test_notes_say_how_nodes_get_the_image(helm: Helm) -> None:
+    install = ("install", "cache", str(CHART), "--dry-run=client", "--values")
+    words = "No registry has localhost/alluxio-fuse:2.9.6"
+    assert words in helm.run(*install, str(case("object-store")))
+    assert words not in helm.run(*install, str(case("proxy")))
+
+
 def test_api_server_takes_the_examples(cluster: list[str]) -> None:
     examples = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "examples").iterdir())]
     apply(cluster, examples, "--dry-run=server")

@@ -147,7 +147,7 @@ def test_examples_mount_what_the_chart_makes(helm: Helm, path: Path) -> None:
 def test_helm_test_runs_where_its_dataset_is(helm: Helm) -> None:
     own = {"datasets": [{"name": "a", "source": "s3://b/a", "fuse": {"nodeSelector": {"pool": "vision"}}}]}
     pod = helm.objects(values=own)["Pod", "cache-alluxio-fuse-test"]
-    assert pod["spec"]["nodeSelector"] == {"pool": "vision"}
+    assert pod["spec"]["nodeSelector"]["pool"] == "vision"
 
 
 def test_every_service_is_restarted_when_it_no_longer_listens(helm: Helm) -> None:
@@ -209,3 +209,25 @@ def test_workers_come_before_the_startup_taint_goes(helm: Helm) -> None:
     workers = helm.objects(values=values)["DaemonSet", "cache-alluxio-fuse-worker"]
     tolerated = {one.get("key") for one in workers["spec"]["template"]["spec"]["tolerations"]}
     assert "alluxio-fuse/mount-not-ready" in tolerated
+
+
+def test_every_pod_runs_where_the_image_does_unless_told_otherwise(objects: list[Object]) -> None:
+    for template in templates(objects):
+        selector = template["spec"]["nodeSelector"]
+        assert (selector["kubernetes.io/arch"], selector["kubernetes.io/os"]) == ("amd64", "linux")
+
+
+def test_node_selectors_of_the_user_come_on_top(helm: Helm) -> None:
+    own = helm.objects(values={"worker": {"nodeSelector": {"pool": "a", "kubernetes.io/arch": "other"}}})
+    selector = own["DaemonSet", "cache-alluxio-fuse-worker"]["spec"]["template"]["spec"]["nodeSelector"]
+    assert selector == {"pool": "a", "kubernetes.io/arch": "other", "kubernetes.io/os": "linux"}
+
+
+@pytest.mark.parametrize("volume", [{"claim": "c"}, {"nfs": {"server": "s", "path": "/p"}}])
+@pytest.mark.parametrize("writable", [False, True])
+def test_what_nobody_writes_is_mounted_read_only(helm: Helm, volume: Object, writable: bool) -> None:
+    values = {"datasets": [{"name": "a", "volume": volume, "writable": writable}]}
+    for kind, name in (("StatefulSet", "master"), ("DaemonSet", "worker")):
+        spec = helm.objects(values=values)[kind, f"cache-alluxio-fuse-{name}"]["spec"]["template"]["spec"]
+        (source,) = [one for one in spec["volumes"] if one["name"] == "source-a"]
+        assert source["persistentVolumeClaim" if "claim" in volume else "nfs"].get("readOnly", False) is not writable

@@ -1,6 +1,7 @@
 """The chart's scripts do what they say, in mount namespaces of their own."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,8 +52,10 @@ def test_fuse_is_not_ready_on_a_folder_and_a_stat_that_hangs_is_not_asked_again(
 
 
 class TestPrepare:
-    def prepare(self, parent: Path, owner: str = "data-cache/imagenet") -> subprocess.CompletedProcess[str]:
-        return bash('bash "$@"', FILES / "fuse-prepare.sh", parent, 0, 0, "0750", owner)
+    def prepare(
+        self, parent: Path, owner: str = "data-cache/imagenet", *cache: object
+    ) -> subprocess.CompletedProcess[str]:
+        return bash('bash "$@"', FILES / "fuse-prepare.sh", parent, 0, 0, "0750", owner, *cache, NODE_NAME="n1")
 
     def test_makes_a_mount_point_that_others_cannot_fill(self, tmp_path: Path) -> None:
         for _ in range(2):
@@ -66,8 +69,44 @@ class TestPrepare:
         assert done.returncode == 1
         assert "belongs to data-cache/imagenet, not to other-cache/imagenet: give one of them another" in done.stderr
 
+    def test_leaves_a_folder_alone_that_holds_what_is_not_ours(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o711)
+        for what in ("home", "data/file"):
+            (tmp_path / what).parent.mkdir(exist_ok=True)
+            (tmp_path / what).touch()
+            done = self.prepare(tmp_path)
+            assert done.returncode == 1
+            name = what.split("/")[0]
+            assert f"n1: {tmp_path} has no .owner and holds {name}, so it may be somebody else's" in done.stderr
+            assert "name an empty folder in fuse.mountRoot, or move away what is in it" in done.stderr
+            assert tmp_path.stat().st_mode & 0o777 == 0o711
+            assert not (tmp_path / ".owner").exists()
+            (tmp_path / what).unlink()
+
+    def test_takes_a_folder_with_an_empty_mount_point_and_what_a_filesystem_made(self, tmp_path: Path) -> None:
+        for name in ("data", "lost+found"):
+            (tmp_path / name).mkdir()
+        assert self.prepare(tmp_path).returncode == 0
+        assert (tmp_path / ".owner").read_text() == "data-cache/imagenet\n"
+
+    def test_a_release_before_this_rule_keeps_its_folders(self, tmp_path: Path) -> None:
+        (tmp_path / ".owner").write_text("data-cache/imagenet\n")
+        (tmp_path / "pages").mkdir()
+        assert self.prepare(tmp_path).returncode == 0
+
+    def test_leaves_a_cache_alone_that_is_not_ours(self, tmp_path: Path) -> None:
+        parent, cache = tmp_path / "parent", tmp_path / "cache"
+        parent.mkdir()
+        (cache / "data").mkdir(parents=True)
+        done = self.prepare(parent, "data-cache/imagenet", cache, "/mnt/nvme0/cache")
+        assert done.returncode == 1
+        assert "n1: /mnt/nvme0/cache has no .owner and holds data" in done.stderr
+        (cache / "data").rmdir()
+        assert self.prepare(parent, "data-cache/imagenet", cache, "/mnt/nvme0/cache").returncode == 0
+
     def test_refuses_to_hide_files(self, tmp_path: Path) -> None:
-        (tmp_path / "data").mkdir()
+        self.prepare(tmp_path)
+        (tmp_path / "data").chmod(0o755)
         (tmp_path / "data" / "file").touch()
         done = self.prepare(tmp_path)
         assert done.returncode == 1
@@ -96,6 +135,20 @@ class TestVerify:
         done = bash(script, tmp_path, FILES / "verify.sh", NODE_NAME="n1")
         assert done.returncode == 1
         assert "is not on the filesystem" in done.stderr
+
+    def test_tier_in_a_folder_of_others(self, tmp_path: Path) -> None:
+        # The namespace knows no user but root.
+        script = 'chown() { :; }; export -f chown; bash "$@"'
+        own = (script, FILES / "verify.sh", "own", tmp_path, "/mnt/nvme0", "data-cache")
+        (tmp_path / "home").touch()
+        done = bash(*own, NODE_NAME="n1")
+        assert done.returncode == 1
+        assert "n1: /mnt/nvme0 has no .owner and holds home" in done.stderr
+        assert "name an empty folder in worker.tiers[].hostPath" in done.stderr
+        (tmp_path / "home").rename(tmp_path / "lost+found")
+        for _ in range(2):
+            assert bash(*own, NODE_NAME="n1").returncode == 0
+            (tmp_path / "blocks").touch()
 
     def test_marker(self, tmp_path: Path) -> None:
         empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -159,6 +212,14 @@ class TestMounts:
         assert said.strip().endswith('"/imagenet" "s3://b/i"')
         assert "hidden" not in (tmp_path / "argv").read_text()
         assert not list((tmp_path / "memory").iterdir())
+
+    def test_keys_of_any_characters_arrive_as_they_are(self, tmp_path: Path) -> None:
+        key = r'a"b\nc\d & e#f'
+        (tmp_path / "credentials" / "imagenet" / "secret_key").write_text(key)
+        said = self.look(tmp_path)
+        # As java reads such a file: words in quotation marks, in which a backslash is for what follows it.
+        words = [re.sub(r"\\(.)", r"\1", word) for word in re.findall(r'"((?:[^"\\]|\\.)*)"', said)]
+        assert f"s3a.secretKey={key}" in words
 
     def test_leaves_what_is_as_declared(self, tmp_path: Path) -> None:
         mark = self.mark(self.look(tmp_path))

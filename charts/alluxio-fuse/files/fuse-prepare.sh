@@ -1,21 +1,18 @@
 # Makes a dataset's folder on the node: the parent for its readers, and in it a mount point that nobody can fill while nothing is mounted.
-# usage: fuse-prepare.sh PARENT UID GID MODE OWNER [CACHE]     OWNER: who a folder belongs to, written into it
+# usage: fuse-prepare.sh PARENT UID GID MODE OWNER [CACHE NAME_OF_CACHE]     OWNER: who a folder belongs to, written into it; NAME_OF_CACHE: its path on the node
 set -euo pipefail
 parent=$1 uid=$2 gid=$3 mode=$4 owner=$5 cache=${6:-}
+. "${0%/*}/claim.sh"
 
-claim() {
-  [ -e "$1/.owner" ] || echo "$owner" >"$1/.owner"
-  if [ "$(cat "$1/.owner")" != "$owner" ]; then
-    echo "$1 on this node belongs to $(cat "$1/.owner"), not to $owner: give one of them another $2" >&2
-    exit 1
-  fi
-}
+mounted() { awk -v point="$parent/data" '$5 == point {found = 1} END {exit !found}' /proc/self/mountinfo; }
 
-claim "$parent" fuse.mountRoot
+empty=''
+mounted || [ -n "$(ls -A "$parent/data" 2>/dev/null)" ] || empty=data
+claim "$parent" "$parent" "$owner" fuse.mountRoot "$empty"
 chown "$uid:$gid" "$parent"
 chmod "$mode" "$parent"
 # A mount that a dead process left cannot be touched here: the image's entrypoint clears it.
-if ! awk -v point="$parent/data" '$5 == point {found = 1} END {exit !found}' /proc/self/mountinfo; then
+if ! mounted; then
   mkdir -p "$parent/data"
   if [ -n "$(ls -A "$parent/data")" ]; then
     echo "$parent/data on this node is not empty, so a mount would hide files: move them away" >&2
@@ -24,5 +21,5 @@ if ! awk -v point="$parent/data" '$5 == point {found = 1} END {exit !found}' /pr
   chmod 0555 "$parent/data"
 fi
 if [ -n "$cache" ]; then
-  claim "$cache" fuse.clientCache.hostPath
+  claim "$cache" "${7:-$cache}" "$owner" fuse.clientCache.hostPath
 fi

@@ -16,7 +16,8 @@ fs() {
   fi
   file=$(mktemp /memory/arguments.XXXXXX)
   java_command USER_LOGGER USER -Xmx128m
-  printf '"%s"\n' "${java[@]:1}" alluxio.cli.fs.FileSystemShell "$@" >"$file"
+  # In such a file a quotation mark ends an argument, and a backslash changes what follows.
+  printf '%s\n' "${java[@]:1}" alluxio.cli.fs.FileSystemShell "$@" | sed 's/[\\"]/\\&/g; s/.*/"&"/' >"$file"
   timeout 120 java "@$file" 2>&1 || status=$?
   rm -f "$file"
   return $status

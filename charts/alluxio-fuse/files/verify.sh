@@ -1,6 +1,7 @@
 # Refuses to start on the wrong storage.
-# usage: verify.sh [storage FOLDER POINT NAME_OF_POINT | own FOLDER OWNER | marker FILE SHA256]...     NAME_OF_POINT: its path on the node
+# usage: verify.sh [storage FOLDER POINT NAME_OF_POINT | own FOLDER NAME OWNER | marker FILE SHA256]...     NAME, NAME_OF_POINT: paths on the node
 set -euo pipefail
+. "${0%/*}/claim.sh"
 refuse() { echo "$*" >&2; exit 1; }
 
 # A folder bound from the host shows, as the fourth field, where it lies in its filesystem: "/" when it is a mount point there.
@@ -12,8 +13,7 @@ is_mount_point() {
 }
 
 own() {
-  [ -e "$1/.owner" ] || echo "$2" >"$1/.owner"
-  [ "$(cat "$1/.owner")" = "$2" ] || refuse "$1 on this node belongs to $(cat "$1/.owner"), not to $2: give one of them another hostPath"
+  claim "$1" "$2" "$3" worker.tiers[].hostPath
   chown 1000:1000 "$1"
 }
 
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
       is_mount_point "$3" || refuse "$NODE_NAME: nothing is mounted at $4, so the cache would fill the node's own disk: mount the device there, or correct hostPath.mountPoint"
       [ "$(stat -c %d "$2")" = "$(stat -c %d "$3")" ] || refuse "$NODE_NAME: $2 is not on the filesystem that is mounted at $4: correct hostPath.path"
       shift 4 ;;
-    own) own "$2" "$3"; shift 3 ;;
+    own) own "$2" "$3" "$4"; shift 4 ;;
     marker)
       [ -e "$2" ] || refuse "$NODE_NAME: $2 is missing, so this is not the dataset's filesystem: mount it on the node, or correct the dataset's volume"
       [ "$(sha256sum <"$2")" = "$3  -" ] || refuse "$NODE_NAME: $2 has another digest than the dataset's marker: this node sees another filesystem"

@@ -4,15 +4,15 @@
 {{- define "alluxio.scriptsOf" -}}
 master: [configure]
 job-master: []
-worker: [configure, verify]
+worker: [configure, claim, verify]
 job-worker: []
 proxy: [configure]
 mounts: [configure, mounts]
-fuse: [configure, verify, fuse-wait, fuse-prepare, fuse-live, fuse-ready]
+fuse: [configure, verify, fuse-wait, claim, fuse-prepare, fuse-live, fuse-ready]
 startup-taint: [startup-taint]
 {{- end }}
 
-{{- /* Digest of all that the containers of a pod read from ConfigMaps. Takes {root, components, dataset}. */ -}}
+{{- /* Digest of all that the containers of a pod read from ConfigMaps; of trust, which is not the chart's, what the user says. Takes {root, components, dataset}. */ -}}
 {{- define "alluxio.checksum" -}}
 {{- $all := "" -}}
 {{- $scripts := include "alluxio.scriptsOf" . | fromYaml -}}
@@ -20,6 +20,7 @@ startup-taint: [startup-taint]
 {{- if ne . "startup-taint" -}}
 {{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" . "dataset" $.dataset)) -}}
 {{- if $.dataset -}}{{- $all = print $all (include "alluxio.datasetUri" $) -}}{{- end -}}
+{{- if $.root.Values.trust.configMap -}}{{- $all = print $all $.root.Values.trust.digest -}}{{- end -}}
 {{- end -}}
 {{- range get $scripts . -}}
 {{- $all = print $all ($.root.Files.Get (printf "files/%s.sh" .)) -}}
@@ -47,7 +48,7 @@ annotations:
   {{- end }}
 {{- end }}
 
-{{- /* First lines of a pod's spec. Takes {root, values (nodeSelector, tolerations, terminationGracePeriodSeconds), account}. */ -}}
+{{- /* First lines of a pod's spec. Alluxio's libjnifuse is built for x86-64 Linux alone. Takes {root, values (nodeSelector, tolerations, terminationGracePeriodSeconds), account}. */ -}}
 {{- define "alluxio.podSpec" -}}
 serviceAccountName: {{ default (include "alluxio.fullname" .root) .account }}
 automountServiceAccountToken: false
@@ -64,10 +65,8 @@ priorityClassName: {{ . }}
 {{- with .values.terminationGracePeriodSeconds }}
 terminationGracePeriodSeconds: {{ . }}
 {{- end }}
-{{- with .values.nodeSelector }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+  {{- merge dict (default dict .values.nodeSelector) (dict "kubernetes.io/arch" "amd64" "kubernetes.io/os" "linux") | toYaml | nindent 2 }}
 {{- with .values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
@@ -228,9 +227,16 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
   {{- if .volume.claim }}
   persistentVolumeClaim:
     claimName: {{ .volume.claim }}
+    {{- if not .writable }}
+    # Without it, the kubelet would give everything in it to the pod's group.
+    readOnly: true
+    {{- end }}
   {{- else if .volume.nfs }}
   nfs:
     {{- toYaml .volume.nfs | nindent 4 }}
+    {{- if not .writable }}
+    readOnly: true
+    {{- end }}
   {{- else }}
   hostPath:
     path: {{ .volume.hostPath }}

@@ -4,12 +4,17 @@
 {{- include "alluxio.tierRefusals" . }}
 {{- include "alluxio.propertyRefusals" . }}
 {{- include "alluxio.datasetRefusals" . }}
+{{- include "alluxio.labelRefusals" . }}
+{{- include "alluxio.envRefusals" . }}
 {{- $values := .Values }}
 {{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
 image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
 {{- end }}
 {{- if and (eq $values.image.kind "official") $values.trust.configMap }}
 trust.configMap: the official image cannot be given CAs: build them into an image of yours, or write image.kind project
+{{- end }}
+{{- if and (eq $values.worker.kind "DaemonSet") $values.worker.topologySpread }}
+worker.topologySpread spreads a StatefulSet, and worker.kind is DaemonSet, which has a worker on each node that matches: remove it, or write worker.kind StatefulSet
 {{- end }}
 {{- if and (hasPrefix "system-" $values.priorityClass.name) $values.priorityClass.create }}
 priorityClass.name {{ $values.priorityClass.name }} belongs to Kubernetes: write priorityClass.create false to use it
@@ -115,6 +120,12 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{ $at }}: hostPath.path {{ .path }} is not below hostPath.mountPoint {{ .mountPoint }}: the tier must lie on the device that is mounted there
 {{- end }}
 {{- end }}
+{{- if and (hasKey $tier "hostPath") (eq $.Values.worker.kind "StatefulSet") }}
+{{ $at }}: several workers of a StatefulSet may be on one node and would share the folder of a hostPath: write claim {}, or worker.kind DaemonSet
+{{- end }}
+{{- if and (or (hasKey $tier "hostPath") (and (hasKey $tier "claim") (eq $.Values.worker.kind "StatefulSet"))) (eq $.Values.image.kind "official") }}
+{{ $at }}: it outlives its pod, and nothing in the official image discards blocks of another journal, which are other files' bytes: write emptyDir {}, or image.kind project
+{{- end }}
 {{- if and (hasKey $tier "claim") (eq $tier.medium "memory") }}
 {{ $at }}: a claim is not memory: write medium ssd or hdd, or emptyDir {}
 {{- end }}
@@ -163,11 +174,17 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{- if and .oss (not (hasPrefix "oss://" (default "" .source))) }}
 {{ $at }}: oss holds for oss:// sources only: remove it
 {{- end }}
+{{- if and (hasPrefix "oss://" (default "" .source)) (eq $.Values.image.repository "localhost/alluxio-fuse") }}
+{{ $at }}: oss:// needs an image with alluxio-underfs-oss, and localhost/alluxio-fuse has none: build one from it (see "The image" in the README), and write its name as image.repository
+{{- end }}
 {{- if and .credentials (eq $.Values.image.kind "official") }}
 {{ $at }}: the official image takes keys of a dataset on the command line only, where every process sees them: write awsProfile, or image.kind project
 {{- end }}
 {{- if and .writable .claims }}
 {{ $at }}: claims are read-only, and the dataset is writable: remove claims, and mount the folder in the pods that write
+{{- end }}
+{{- if and .claims (not $.Values.fuse.enabled) }}
+{{ $at }}: claims lead to the mount on the node, and fuse.enabled is false: remove claims, or write fuse.enabled true
 {{- end }}
 {{- $fuse := include "alluxio.datasetFuse" (dict "root" $ "dataset" .) | fromYaml }}
 {{- if and .writable (has "ro" $fuse.mountOptions) }}
@@ -175,6 +192,17 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{- end }}
 {{- if and (hasPrefix "within" (default "" .freshness)) (has "kernel_cache" $fuse.mountOptions) }}
 {{ $at }}: with kernel_cache the kernel never looks again, which breaks freshness "{{ .freshness }}": write auto_cache
+{{- end }}
+{{- if hasPrefix "within" (default "" .freshness) }}
+{{- $within := include "alluxio.datasetWithin" (dict "dataset" .) | int64 }}
+{{- range $fuse.mountOptions }}
+{{- if and (regexMatch "^(attr|entry)_timeout=" .) (gt (splitList "=" . | last | float64) (float64 $within)) }}
+{{ $at }}: {{ . }} lets the kernel believe what it knows for longer than freshness "{{ $dataset.freshness }}" says: write at most {{ max 1 (div $within 3) }}, as two more caches add to it
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and (eq $.Values.image.kind "official") $fuse.clientCache.enabled $fuse.clientCache.hostPath }}
+{{ $at }}: clientCache.hostPath outlives its pod, and nothing in the official image discards pages of another journal, which are other files' bytes: remove hostPath, or write image.kind project
 {{- end }}
 {{- with $fuse.clientCache.hostPath }}
 {{- if and .mountPoint (not .path) }}
@@ -185,6 +213,42 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{- end }}
 {{- if gt (add (len (include "alluxio.fullname" $)) (len .name)) 56 }}
 {{ $at }}: the names of its objects would be longer than 63 characters: shorten the dataset's or the release's name
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Selectors look for these, and an object has each label once. */ -}}
+{{- define "alluxio.labelRefusals" -}}
+{{- $places := dict "commonLabels" .Values.commonLabels "master.podLabels" .Values.master.podLabels "worker.podLabels" .Values.worker.podLabels
+  "fuse.podLabels" .Values.fuse.podLabels }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- $_ := set $places (printf "datasets[%d].fuse.podLabels" $index) (dig "fuse" "podLabels" dict $dataset) }}
+{{- end }}
+{{- range $place, $labels := $places }}
+{{- range $key, $_ := $labels }}
+{{- if regexMatch "^app[.]kubernetes[.]io/(name|instance|component)$" $key }}
+{{ $place }} holds {{ $key }}, by which the chart selects its own pods: remove it
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.envRefusals" -}}
+{{- $places := dict "fuse" .Values.fuse.env }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- $_ := set $places (printf "datasets[%d].fuse" $index) (dig "fuse" "env" dict $dataset) }}
+{{- end }}
+{{- range $place, $env := $places }}
+{{- range $name, $_ := $env }}
+{{- if regexMatch "^(ALLUXIO_([A-Z]+_)*)?JAVA_(TOOL_)?OPT(ION)?S$" $name }}
+{{ $place }}.env holds {{ $name }}: write {{ $place }}.jvm and {{ $place }}.properties, which are checked
+{{- else if regexMatch "^(POD_NAME|POD_IP|NODE_NAME)$" $name }}
+{{ $place }}.env holds {{ $name }}, which the chart sets: remove it
+{{- else if eq "ALLUXIO_FUSE_GRACE" $name }}
+{{ $place }}.env holds {{ $name }}: write fuse.terminationGracePeriodSeconds, of which the chart makes it
+{{- else if regexMatch "(?i)(access_?key|secret|password|credential|token)" $name }}
+{{ $place }}.env holds {{ $name }}, which every process of the pod and who reads the values would see: write datasets[].credentials or awsProfile
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -12,7 +12,7 @@
 {{- $words = concat $words (list "storage" $path $point $tier.hostPath.mountPoint) -}}
 {{- $mounts = append $mounts (dict "name" (printf "point-%d" $index) "mountPath" $point "readOnly" true) -}}
 {{- end -}}
-{{- $words = concat $words (list "own" $path (include "alluxio.clusterName" $root)) -}}
+{{- $words = concat $words (list "own" $path $tier.hostPath.path (include "alluxio.clusterName" $root)) -}}
 {{- $mounts = append $mounts (dict "name" (include "alluxio.tierName" (dict "medium" $tier.medium "index" $index)) "mountPath" $path) -}}
 {{- end -}}
 {{- end -}}

@@ -206,7 +206,7 @@ VALUES: dict[str, Schema] = {
     "properties": ref("properties"),
     "datasets": items(DATASET),
     "awsProfile": closed({"secret": string(), "key": string(minLength=1)}),
-    "trust": closed({"configMap": string(), "key": string(minLength=1)}),
+    "trust": closed({"configMap": string(), "key": string(minLength=1), "digest": string()}),
     "master": closed(
         {
             "replicas": one_of(1, 3),

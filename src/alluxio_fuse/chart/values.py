@@ -27,12 +27,15 @@ class UnlikeNodesError(ValueError):
 
 
 def chart_values(
-    plan: Mapping[str, Any], secrets: Mapping[str, str] | None = None, nodes_addresses: Sequence[str] = ()
+    plan: Mapping[str, Any],
+    secrets: Mapping[str, str] | None = None,
+    nodes_addresses: Sequence[str] = (),
+    trust_digest: str = "",
 ) -> Amounts:
     """Values of the chart for a plan of platform `kubernetes`.
 
     plan: as plan.json holds it. secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
-    nodes_addresses: of the nodes that read counters.
+    nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
     fleet = _amounts(plan["fleet"])
     nodes = {host: {name: _amounts(one) for name, one in services.items()} for host, services in plan["nodes"].items()}
@@ -51,7 +54,7 @@ def chart_values(
         "profile": "plain",
         "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster["pull_secrets"]},
         "datasets": datasets,
-        "trust": {"configMap": f"{name}-trust" if _private_ca(fleet) else ""},
+        "trust": {"configMap": f"{name}-trust" if _private_ca(fleet) else "", "digest": trust_digest},
         "master": {
             "replicas": len(fleet["masters"]),
             "journal": {"storageClass": cluster["storage_class"]},

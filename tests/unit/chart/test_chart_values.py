@@ -172,3 +172,8 @@ def test_addresses_of_nodes_are_no_difference(plan: dict[str, Any]) -> None:
     properties = plan["nodes"]["node-1"]["worker"]["properties"]["amount"]
     properties["alluxio.worker.hostname"] = "node-1"
     assert chart_values(plan)["worker"]["properties"] == {"alluxio.user.rpc.retry.max.duration": "1min"}
+
+
+def test_certificates_are_told_apart_by_digest(plan: dict[str, Any]) -> None:
+    assert chart_values(plan)["trust"]["digest"] == ""
+    assert chart_values(plan, trust_digest="abc")["trust"]["digest"] == "abc"
