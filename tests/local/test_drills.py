@@ -165,7 +165,8 @@ def test_a_diagnosis_holds_what_is_needed_and_no_key(
     assert not [one for one in index["missing"] if not one["path"].endswith(("dmesg.txt", "memory", "io"))]
     assert "planted" in files[f"nodes/localhost/{NAME}-worker/log.txt"]
     assert "s3a.secretKey=[redacted]" in files[f"nodes/localhost/{NAME}-worker/alluxio-site.properties"]
-    assert "alluxio.worker.AlluxioWorker" in files["nodes/localhost/processes.json"]
+    commands = [one["command"] for one in json.loads(files["nodes/localhost/processes.json"])]
+    assert ["alluxio.image.Start", "worker"] in [command[-2:] for command in commands]
     assert "5 of 5 as planned" in files["status.txt"]
     assert json.loads(files["nodes/localhost/fuse-bucket-metrics.json"])
     assert any(name.startswith("services/master-") and name.endswith("-report.json") for name in files)
