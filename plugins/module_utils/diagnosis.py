@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def part(work: Work) -> Part:
     path, tell = work
     try:
         text, cut = ending(tell())
-    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+    except (OSError, HTTPException, ValueError, KeyError, subprocess.SubprocessError) as error:
         return {"path": path, "text": "", "why": f"{getattr(error, 'reason', error)}", "cut": False}
     return {"path": path, "text": text, "why": "", "cut": cut}
 

@@ -109,14 +109,14 @@ def findings(
 
 
 def silent(inventory: Sequence[str], reached: Sequence[str]) -> list[dict[str, Any]]:
-    """A finding for each host of the inventory that was not reached: without it the plan would be another one."""
+    """A finding for each host of the inventory that did not answer: without it the plan would be another one."""
     return [
         asdict(
             Finding(
                 host,
-                "not reached",
+                "not reached, or failed above",
                 "a plan without it is another plan: services of the whole fleet would start again with other sizes",
-                "bring it back, act on the others by --limit (the saved plan is kept), or take it out of the inventory",
+                "mend it, act on the others by --limit (the saved plan is kept), or take it out of the inventory",
             )
         )
         for host in inventory

@@ -209,7 +209,7 @@ def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points
     keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else None
     return {
         "name": name,
-        **_origin(source, dataset["marker"]),
+        **_origin(source, dataset.get("marker")),
         "writable": dataset["writable"],
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],

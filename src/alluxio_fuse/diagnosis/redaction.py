@@ -65,8 +65,10 @@ def values(variables: Mapping[str, Any]) -> Iterator[str]:
     for name, value in variables.items():
         if looks_secret(name):
             yield from _leaves(value)
-        elif isinstance(value, Mapping):
-            yield from values(value)
+        else:
+            for one in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(one, Mapping):
+                    yield from values(one)
 
 
 class Redactor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kubernetes import client as api
@@ -159,18 +159,20 @@ class Cluster:
 
     def rollout(self, instance: str, timeout: float, say: Said) -> dict[str, list[int]]:
         """Wait until every pod of a release is there and ready; {component: [ready, wanted]}. Pods of a former template
-        that never came up are removed for new ones.
+        that never came up are replaced first.
 
         timeout: seconds without progress, since an update goes from node to node.
         """
         selector = f"app.kubernetes.io/instance={instance}"
         progress = _Progress(timeout, say)
+        replaced: set[str] | None = None
         while True:
             controllers = _patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"))
             wanted = told.wanted(controllers)
             pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
-            if self.remove(pod["metadata"]["name"] for pod in told.outdated(pods, controllers)):
-                continue
+            if replaced is None:
+                replaced = self._replace(told.outdated(pods, controllers))
+            pods = [pod for pod in pods if pod["metadata"]["uid"] not in replaced]
             ready = told.ready(pods)
             state = {name: [ready.get(name, 0), one.count] for name, one in wanted.items()}
             progress.tell(", ".join(told.progress(name, ready.get(name, 0), one) for name, one in wanted.items()))
@@ -179,6 +181,20 @@ class Cluster:
                 return state
             self._give_up(pods, progress.late())
             time.sleep(POLL_S)
+
+    def _replace(self, pods: Iterable[Mapping[str, Any]]) -> set[str]:
+        """Have pods made again by their controller; their uids. Nothing is waited for: one may get the same name."""
+        uids = set()
+        for pod in pods:
+            name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+            uids.add(uid)
+            try:
+                only = api.V1DeleteOptions(preconditions=api.V1Preconditions(uid=uid))
+                self._core.delete_namespaced_pod(name, self._namespace, body=only)
+            except api.ApiException as error:
+                if error.status not in (404, 409):
+                    raise
+        return uids
 
     def services(self, instance: str) -> list[Service]:
         """What runs of a release, against what its controllers want."""

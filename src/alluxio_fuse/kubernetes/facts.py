@@ -59,7 +59,8 @@ def _gpus(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     slices = {name.removeprefix(_SLICE): int(number) for name, number in offered.items() if name.startswith(_SLICE)}
     if profile:
         slices, count, memory = {**slices, profile: count}, 0, 0
-    computing = sum(int(profile.partition("g.")[0]) * number for profile, number in slices.items())
+    sizes = {profile: re.match(r"\d+(?=g\.)", profile) for profile in slices}  # INVALID: not cut as is said
+    computing = sum(int(size[0]) * slices[profile] for profile, size in sizes.items() if size)
     cut = math.ceil(computing / (4 if "A30" in model else 7))
     whole = {"model": model, "memory": memory, "mig": False}
     return [whole] * count + [{**whole, "mig": True}] * cut

@@ -23,10 +23,14 @@ REPORTS = frozenset({"Event", "Endpoints", "EndpointSlice", "PodMetrics", "Lease
 def objects_in(kubeconfig: str | None, context: str | None, namespace: str) -> Iterator[Object]:
     """Every object of a namespace, of whatever kind the API server lists; a kind that may not be listed is one."""
     client = DynamicClient(config.new_client_from_config(config_file=kubeconfig, context=context))
+    kinds: dict[tuple[str, str], Resource] = {}
     for resource in client.resources.search():
-        listed = isinstance(resource, Resource) and resource.namespaced and "list" in (resource.verbs or ())
-        if not listed or not resource.preferred or resource.kind in REPORTS:
+        if not isinstance(resource, Resource) or not resource.namespaced or resource.kind in REPORTS:
             continue
+        # some kinds are in other versions than the one that their group prefers
+        if "list" in (resource.verbs or ()) and (resource.preferred or (resource.group, resource.kind) not in kinds):
+            kinds[resource.group, resource.kind] = resource
+    for resource in kinds.values():
         try:
             found = resource.get(namespace=namespace).to_dict()["items"]
         except ApiException as error:

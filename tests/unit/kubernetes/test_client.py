@@ -1,7 +1,7 @@
 """Waiting for pods, against a cluster that answers from a list."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,16 +42,16 @@ class Replacing(Scripted):
 
     removed: tuple[str, ...] = ()
 
-    def remove(self, names: Iterable[str]) -> bool:
-        gone = tuple(names)
-        self.removed += gone
-        return bool(gone)
+    def _replace(self, pods: Iterable[Mapping[str, Any]]) -> set[str]:
+        gone = {pod["metadata"]["uid"] for pod in pods}
+        self.removed += tuple(gone)
+        return gone
 
 
 def worker(ready: bool, image: str = "new", **state: Any) -> dict[str, Any]:
     statuses = [{"name": "worker", "state": state, "restartCount": 0, "ready": ready}]
     return {
-        "metadata": {"name": "a-worker-1", "labels": {pods.COMPONENT: "worker"}},
+        "metadata": {"name": "a-worker-1", "uid": f"uid-{image}", "labels": {pods.COMPONENT: "worker"}},
         "spec": {"nodeName": "n", "containers": [{"name": "worker", "image": image}]},
         "status": {"conditions": [{"type": "Ready", "status": str(ready)}], "containerStatuses": statuses},
     }
@@ -103,9 +103,19 @@ def test_it_gives_up_at_once_when_waiting_is_hopeless() -> None:
 def test_what_a_former_template_left_broken_is_replaced() -> None:
     """A DaemonSet that updates OnDelete, and an ordered StatefulSet, leave such a pod for ever."""
     broken = worker(False, "old", waiting={"reason": "ErrImagePull", "message": "not found"})
-    cluster = Replacing([WORKERS], [[broken], [worker(True)]])
+    cluster = Replacing([WORKERS], [[broken], [broken], [worker(True)]])
     assert cluster.rollout("a", 5, lambda _: None) == {"worker": [1, 1]}
-    assert cluster.removed == ("a-worker-1",)
+    assert cluster.removed == ("uid-old",)
+
+
+def test_what_comes_up_broken_again_is_not_replaced_for_ever() -> None:
+    """A webhook that changes images makes every pod look like one of a former template."""
+    broken = worker(False, "old", waiting={"reason": "ErrImagePull", "message": "not found"})
+    again = worker(False, "older", waiting={"reason": "ErrImagePull", "message": "not found"})
+    cluster = Replacing([WORKERS], [[broken], [again]])
+    with pytest.raises(RolloutError, match="ErrImagePull: not found"):
+        cluster.rollout("a", 5, lambda _: None)
+    assert cluster.removed == ("uid-old",)
 
 
 def test_it_ends_in_time_with_the_last_words() -> None:

@@ -136,5 +136,5 @@ def test_the_text_counts_the_findings() -> None:
 def test_a_host_that_is_not_reached_is_a_finding() -> None:
     assert preflight.silent(["a", "b"], ["a", "b"]) == []
     text = preflight.findings_text(preflight.silent(["a", "b"], ["a"]))
-    assert "b: not reached" in text or "b" in text.splitlines()[2]
+    assert "not reached" in text
     assert "--limit" in text
