@@ -262,7 +262,6 @@ def test_a_node_that_leaves_the_inventory_serves_no_more_until_it_is_back(
     leaves = job.cluster.gpu_nodes()[-1]
     how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
     without = Job(job.cluster, inventory_of(job.cluster, tmp_path, [leaves], **how))
-    masters = {name: one for name, one in job.release().items() if "-master-" in name}
     succeed(without.play("playbooks/plan.yml"))
     succeed(without.play("playbooks/services.yml"))
     assert not [label for label in job.node_labels(leaves) if label.startswith("alluxio-fuse/")]
@@ -272,7 +271,6 @@ def test_a_node_that_leaves_the_inventory_serves_no_more_until_it_is_back(
     succeed(job.play("playbooks/plan.yml"))
     succeed(job.play("playbooks/services.yml"))
     job.cluster.wait_ready(NAME, {"worker": len(served) + 1, "fuse-imagenet": len(served) + 1})
-    assert {name: one for name, one in job.release().items() if "-master-" in name} == masters
 
 
 def test_labels_follow_from_gpus_when_asked_and_go_with_them(deployed: Run, job: Job) -> None:

@@ -51,6 +51,7 @@ class Release:
         if live is None:
             found = [Difference(name, "gone", "there")]
         else:
+            wanted = marked(wanted, live)
             made = self._apply(resource, wanted, namespace, dry_run="All")
             found = [one._replace(what=f"{name}: {one.what}") for one in differences(made, live)]
         if found and repair:
@@ -61,6 +62,15 @@ class Release:
         return self._client.server_side_apply(
             resource, body=dict(wanted), namespace=namespace, field_manager=MANAGER, force_conflicts=True, **more
         ).to_dict()
+
+
+def marked(wanted: Object, live: Object) -> Object:
+    """With the annotations by which Helm knows its own: to apply its manifest, which lacks them, takes them off."""
+    about, there = wanted["metadata"], live["metadata"].get("annotations") or {}
+    helm = {key: text for key, text in there.items() if key.startswith("meta.helm.sh/")}
+    if not helm:
+        return wanted
+    return {**wanted, "metadata": {**about, "annotations": {**(about.get("annotations") or {}), **helm}}}
 
 
 def differences(wanted: Object, live: Object) -> list[Difference]:

@@ -32,6 +32,13 @@ def test_changed_added_and_removed_fields_are_named() -> None:
     ]
 
 
+def test_the_marks_of_helm_are_neither_a_difference_nor_taken_off() -> None:
+    live = made()
+    live["metadata"]["annotations"] = {"meta.helm.sh/release-name": "a", "mine": "x"}
+    assert drift.marked(made(), live)["metadata"]["annotations"] == {"meta.helm.sh/release-name": "a"}
+    assert drift.marked(made(), made()) == made()
+
+
 def test_lists_of_another_length_and_long_texts_are_shown_short() -> None:
     live = made()
     live["spec"]["containers"].append({"name": "more", "image": "x" * 500})
