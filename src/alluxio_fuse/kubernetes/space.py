@@ -8,7 +8,7 @@ from typing import Any
 from kubernetes import config
 from kubernetes.client import ApiException
 from kubernetes.dynamic import DynamicClient
-from kubernetes.dynamic.resource import Resource
+from kubernetes.dynamic.resource import Resource, ResourceList
 
 from alluxio_fuse.kubernetes.objects import labels
 
@@ -25,7 +25,7 @@ def objects_in(kubeconfig: str | None, context: str | None, namespace: str) -> I
     client = DynamicClient(config.new_client_from_config(config_file=kubeconfig, context=context))
     kinds: dict[tuple[str, str], Resource] = {}
     for resource in client.resources.search():
-        if not isinstance(resource, Resource) or not resource.namespaced or resource.kind in REPORTS:
+        if isinstance(resource, ResourceList) or not resource.namespaced or resource.kind in REPORTS:
             continue
         # some kinds are in other versions than the one that their group prefers
         if "list" in (resource.verbs or ()) and (resource.preferred or (resource.group, resource.kind) not in kinds):
