@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 LAYERS := lint unit local chart nodes
 
-.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies drills test-cluster lab lab-down $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-upkeep drills test-cluster lab lab-down $(LAYERS:%=test-%)
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -43,10 +43,13 @@ test-nodes: setup-dev ## every node role on Debian 11 to 13 with systemd, whole 
 	@pytest -q tests/nodes
 
 test-local: setup-dev ## the main job on this machine, real Alluxio containers
-	@pytest -q tests/local
+	@pytest -q tests/local -m "not upkeep"
 
 test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
 	@pytest -q tests/local/test_lies.py
+
+test-upkeep: setup-dev ## on this machine, under readers: another key, another image, a backup restored
+	@pytest -q -s tests/local/test_drills.py -m upkeep
 
 drills: setup-dev ## faults while others read, on this machine: what they saw, for how long, what was started again
 	@pytest -q -s tests/local/test_drills.py

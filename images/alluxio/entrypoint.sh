@@ -81,6 +81,16 @@ run_both() {
   exit "$status"
 }
 
+# settle MOUNT_POINT PID: sets what ALLUXIO_FUSE_SETTINGS names, as soon as the process serves the mount.
+settle() {
+  [[ -n ${ALLUXIO_FUSE_SETTINGS:-} ]] || return 0
+  until serves "$1"; do
+    kill -0 "$2" 2> /dev/null || return 0
+    sleep 0.5
+  done
+  apply_settings "$1" "$ALLUXIO_FUSE_SETTINGS"
+}
+
 # Serves the mount until told to end, and leaves no dead mount behind however it ended.
 run_fuse() {
   local options='' status=0 pid
@@ -96,6 +106,7 @@ run_fuse() {
   "${java[@]}" &
   pid=$!
   # AlluxioFuse unmounts on TERM by itself, once open files are closed; with some grace left, the mount is taken from under it.
+  settle "$mount_point" "$pid" &
   trap 'kill -TERM "$pid" 2> /dev/null; (sleep "${ALLUXIO_FUSE_GRACE:-8}"; detach "$mount_point"; kill -KILL "$pid") 2> /dev/null &' TERM INT
   while kill -0 "$pid" 2> /dev/null; do
     wait "$pid" && status=0 || status=$?

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
 
-SPEC = {
-    "kubeconfig": {"type": "str"},
-    "context": {"type": "str"},
-    "namespace": {"type": "str", "required": True},
-    "deployment": {"type": "str", "required": True},
-}
+SPEC = {**CLUSTER, "deployment": {"type": "str", "required": True}}
 
 
 class ActionModule(ActionBase):

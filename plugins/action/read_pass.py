@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
+
+from alluxio_fuse.check.budget import Spent
+from alluxio_fuse.doors import plain
+from alluxio_fuse.plan.intent import CheckBudget
 
 
 class ActionModule(ActionBase):
@@ -14,16 +19,25 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """All passes in order; the first failure ends them."""
         super().run(tmp, task_vars)
-        args = {key: value for key, value in self._task.args.items() if key != "keep"}
-        keep, changed = self._task.args.get("keep"), False
+        args = dict(self._task.args)
+        keep, budget, changed = args.pop("keep", None), args.pop("budget", None), False
+        spent, left_out = Spent(CheckBudget.model_validate(plain(budget))) if budget is not None else None, None
         host = (task_vars or {}).get("inventory_hostname", "")
         results: list[dict[str, Any]] = []
         heading(self._task)
         for one in args.get("passes", []):
-            answer = self._execute_module(module_args={**args, "passes": [one]}, task_vars=task_vars)
+            if spent and (left_out := spent.short_for(one)):
+                break
+            limit, begun = {"seconds": spent.seconds_left} if spent else {}, time.monotonic()
+            answer = self._execute_module(module_args={**args, **limit, "passes": [one]}, task_vars=task_vars)
             if answer.get("failed"):
                 return answer
             results += answer["results"]
+            if spent and answer["given_up"]:
+                left_out = spent.over("seconds")
+                break
+            for result in answer["results"] if spent else ():
+                spent.add(one, result, time.monotonic() - begun)
             for result in answer["results"]:
                 progress(f"{host}: {_line(result)}")
             if keep and (wrong := _wrong(answer["results"])):
@@ -34,7 +48,12 @@ class ActionModule(ActionBase):
                 if kept.get("failed"):
                     return kept
                 changed = True
-        return {"changed": changed, "results": results}
+        return {
+            "changed": changed,
+            "results": results,
+            "left_out": left_out or "",
+            "budget_left": spent.left if spent else {},
+        }
 
     def _keep(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         kept: dict[str, Any] = self._execute_module(

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
 
-SPEC = {
-    "kubeconfig": {"type": "str"},
-    "context": {"type": "str"},
-    "namespace": {"type": "str", "required": True},
-    "manifest": {"type": "list", "elements": "dict", "required": True},
-}
+SPEC = {**CLUSTER, "manifest": {"type": "list", "elements": "dict", "required": True}}
 
 
 class ActionModule(ActionBase):

@@ -6,12 +6,10 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
 
 SPEC = {
-    "kubeconfig": {"type": "str"},
-    "context": {"type": "str"},
-    "namespace": {"type": "str", "required": True},
+    **CLUSTER,
     "release": {"type": "str", "required": True},
     "timeout_s": {"type": "int", "default": 300},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
@@ -12,8 +13,8 @@ name: drift
 type: aggregate
 short_description: table of what differs from the plan
 description:
-  - Collects, from plays with the variable C(only_look), what tasks in check mode would change and what they could not
-    find out, and shows that after the recap. Says nothing in other runs.
+  - Collects, from the first play with the variable C(only_look) on, what tasks in check mode would change and what they
+    could not find out, and shows that after the recap. Says nothing in other runs.
 requirements: [enable it in C(callbacks_enabled)]
 """
 
@@ -28,36 +29,32 @@ class CallbackModule(CallbackBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looking = False
+        self._drift: ModuleType | None = None
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        self._looking = bool(play.get_vars().get("only_look"))
-
-    def v2_runner_on_ok(self, result: Any) -> None:
-        if self._looking:
+        if play.get_vars().get("only_look"):
             from alluxio_fuse import drift  # noqa: PLC0415 - runs that do not look need not wait for it
 
-            self._add(result, drift.of_result)
+            self._drift = drift
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        if self._drift:
+            self._add(result, self._drift.of_result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        if self._looking:
-            from alluxio_fuse import drift  # noqa: PLC0415
-
-            found.rows.extend(drift.Row(*row) for row in result.result.get("rows", ()))
+        if self._drift:
+            found.rows.extend(self._drift.Row(*row) for row in result.result.get("rows", ()))
             if "rows" not in result.result:
-                self._add(result, drift.of_failure)
+                self._add(result, self._drift.of_failure)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        if self._looking:
-            from alluxio_fuse import drift  # noqa: PLC0415
-
-            found.rows.append(drift.Row(result.host.get_name(), "node", f"{drift.UNKNOWN}: it is not reached", ""))
+        if self._drift:
+            why = f"{self._drift.UNKNOWN}: it is not reached"
+            found.rows.append(self._drift.Row(result.host.get_name(), "node", why, ""))
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        if self._looking:
-            from alluxio_fuse import drift  # noqa: PLC0415
-
-            self._display.display(drift.render(list(dict.fromkeys(found.rows))))
+        if self._drift:
+            self._display.display(self._drift.render(list(dict.fromkeys(found.rows))))
 
     @staticmethod
     def _add(result: Any, rows: Any) -> None:

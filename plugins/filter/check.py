@@ -14,7 +14,8 @@ name: check
 short_description: passes, verdict, table and report of the read check
 description:
   - C(warm_steps) and C(warm_summary) say what is left to fill and how far it is filled.
-  - C(check_rounds) lists the passes of a check, C(check_copied) says how many files the local disk needs a copy of.
+  - C(check_rounds) and C(check_together) list the passes of a check.
+  - C(check_copied) says how many files the local disk needs a copy of.
   - C(check_verdict) judges the passes.
   - C(check_table), C(check_junit) and C(check_report) show the judged result as text, JUnit XML and a page.
 """
@@ -33,6 +34,11 @@ def warm_summary(header: Any, dataset: Any, levels: Any) -> str:
 def check_rounds(header: Any, dataset: Any, settings: Any) -> list[dict[str, Any]]:
     """The passes of a check."""
     return passes.rounds(plain(header), plain(dataset), passes.Settings.model_validate(plain(settings)))
+
+
+def check_together(header: Any, dataset: Any, settings: Any) -> list[dict[str, Any]]:
+    """The passes that all nodes begin at the same moments."""
+    return passes.together(plain(header), plain(dataset), passes.Settings.model_validate(plain(settings)))
 
 
 def check_copied(header: Any, dataset: Any, settings: Any) -> int:
@@ -71,6 +77,7 @@ class FilterModule:
             warm_steps,
             warm_summary,
             check_rounds,
+            check_together,
             check_copied,
             check_verdict,
             check_table,

@@ -11,6 +11,7 @@ short_description: items of the ownership record
 description:
   - C(as_owned) turns ids into items of one kind and role.
   - C(as_owned_settings) turns kernel settings (C(path), C(before)) into items that know the value before.
+  - C(raised) says what kernel settings become that are raised, and never lowered.
 """
 
 
@@ -27,9 +28,20 @@ def as_owned_settings(settings: Iterable[Mapping[str, Any]], role: str) -> list[
     ]
 
 
+def raised(
+    settings: Iterable[Mapping[str, Any]], owned: Iterable[Mapping[str, Any]], wanted: int
+) -> list[dict[str, Any]]:
+    """The settings with the `value` to set: `wanted`, or what they said before the record's first change if more.
+
+    owned: items of the record. A setting that is not in it still says what it said before.
+    """
+    before = {item["id"]: item["data"]["before"] for item in owned if item["kind"] == "sysctl"}
+    return [{**one, "value": max(wanted, int(before.get(one["path"], one["before"])))} for one in settings]
+
+
 class FilterModule:
     """Filters of the ownership record."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {"as_owned": as_owned, "as_owned_settings": as_owned_settings}
+        return {"as_owned": as_owned, "as_owned_settings": as_owned_settings, "raised": raised}

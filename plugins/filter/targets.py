@@ -20,4 +20,14 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(targets, "targets", "refreshable", "mount_parents", "mount_folders", "gate", "about")
+        return filters(
+            targets,
+            "targets",
+            "tunable",
+            "refreshable",
+            "mount_settings",
+            "mount_parents",
+            "mount_folders",
+            "gate",
+            "about",
+        )

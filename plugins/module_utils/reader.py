@@ -14,16 +14,19 @@ import os
 import pickle
 import random
 import resource
+import signal
 import struct
 import sys
 import time
 from array import array
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 BUFFER_BYTES = 1 << 20
 RECORD_BUFFER_BYTES = 256 << 10  # what TensorFlow's TFRecordDataset reads ahead by default
+SPARE_FILES = 64  # that a process may have open besides those that it is to hold
 MAX_PROBLEMS = 10  # of each pass, in the result
 Problem = dict[str, str]
 
@@ -82,13 +85,16 @@ def shuffled(entries: list[Entry], seed: str) -> list[Entry]:
     return order
 
 
-def timed(root: str, entries: list[Entry], readers: int, way: str = "read") -> dict[str, Any]:
+def timed(root: str, entries: list[Entry], readers: int, way: str = "read", held: int = 0) -> dict[str, Any]:
     """Figures and problems of going over every file in `readers` processes, each begun when all are ready.
 
-    Ways: `read` from open to end to close, `records` the same record by record, `stat`, and `list` of their folders.
+    Ways: `read` from open to end to close, `records` the same record by record, `stat`, and `list` of their folders;
+    `hold` reads while so many files as `held` stay open, or as many as the limit of open files allows.
     """
-    work = {"read": _read_file, "records": _read_records, "stat": _stat, "list": _lister(root, entries)}[way]
-    reads, wanted, unit = way in ("read", "records"), entries, "names" if way == "list" else "bytes"
+    held = min(held, (_most_open() - SPARE_FILES) * readers) if held else 0
+    ways = {"records": _read_records, "stat": _stat, "list": _lister(root, entries), "hold": _holder(held // readers)}
+    work = ways.get(way, _read_file)
+    reads, wanted, unit = way in ("read", "records", "hold"), entries, "names" if way == "list" else "bytes"
     if way == "list":
         entries = _folders(entries)
     # as many processes as divide the files evenly: an odd file at the end would be measured alone
@@ -101,7 +107,7 @@ def timed(root: str, entries: list[Entry], readers: int, way: str = "read") -> d
         names = sum(share.bytes for share in shares) if way == "list" else found["files"]
         found |= {"files": names, "files_per_s": names / found["seconds"], "cpu_s_per_gb": None}
         found |= {"bytes": 0, "expected_bytes": 0, "mb_per_s": 0.0}
-    return found | {"readers": readers}
+    return found | {"readers": readers, **({"held": held} if way == "hold" else {})}
 
 
 def figures(shares: list[Share], wanted: list[Entry], busy: float) -> dict[str, Any]:
@@ -168,15 +174,21 @@ def fork_map(work: Callable[[list[Any]], Any], shares: list[list[Any]]) -> list[
         os.close(answer)
         pipes.append(result)
         children.append(child)
-    ready = [os.read(pipe, 1) for pipe in pipes]
-    os.close(gate)
-    os.close(opener)
-    answers = []
-    for pipe in pipes:
-        with os.fdopen(pipe, "rb") as stream:
-            answers.append(stream.read())
-    for child in children:
-        os.waitpid(child, 0)
+    try:
+        ready = [os.read(pipe, 1) for pipe in pipes]
+        os.close(gate)
+        os.close(opener)
+        answers = []
+        for pipe in pipes:
+            with os.fdopen(pipe, "rb") as stream:
+                answers.append(stream.read())
+    except BaseException:  # somebody has given up waiting: nobody goes on reading
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        for child in children:
+            os.waitpid(child, 0)
     if b"" in answers or b"" in ready:
         raise RuntimeError("a reader process died (out of memory?)")
     outcomes = [pickle.loads(answer) for answer in answers]  # noqa: S301 (our own children's)
@@ -233,14 +245,20 @@ def _read_file(path: str, buffers: list[bytearray]) -> tuple[int, float, int]:
     """Bytes, time of the first byte, records (none)."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = length = os.readv(fd, buffers)
-        first = time.perf_counter()
-        while length:
-            length = os.readv(fd, buffers)
-            size += length
+        size, first = _read_to_end(fd, buffers)
     finally:
         os.close(fd)
     return size, first, 0
+
+
+def _read_to_end(fd: int, buffers: list[bytearray]) -> tuple[int, float]:
+    """Bytes, time of the first byte."""
+    size = length = os.readv(fd, buffers)
+    first = time.perf_counter()
+    while length:
+        length = os.readv(fd, buffers)
+        size += length
+    return size, first
 
 
 def _read_records(path: str, _buffers: list[bytearray]) -> tuple[int, float, int]:
@@ -255,6 +273,27 @@ def _read_records(path: str, _buffers: list[bytearray]) -> tuple[int, float, int
                 raise ValueError(f"the record at byte {size} is cut short")
             size, count, head = size + 16 + length, count + 1, stream.read(12)
     return size, first, count
+
+
+def _holder(held: int) -> Callable[..., tuple[int, float, int]]:
+    """Reads a file and leaves it open; the one that was opened `held` files before is closed then."""
+    opened: deque[int] = deque()
+
+    def work(path: str, buffers: list[bytearray]) -> tuple[int, float, int]:
+        opened.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        size, first = _read_to_end(opened[-1], buffers)
+        if len(opened) > held:
+            os.close(opened.popleft())
+        return size, first, 0
+
+    return work
+
+
+def _most_open() -> int:
+    """Files that each process of ours may have open, when the limit is raised to where it may be raised to."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
 
 
 def _stat(path: str, _buffers: list[bytearray]) -> tuple[int, float, int]:
@@ -355,6 +394,7 @@ def main() -> None:
         default="read",
         help="read files (default), read them record by record as TFRecord, ask for their sizes, list their folders",
     )
+    parser.add_argument("--held", type=int, default=0, help="files to hold open while others are read (0)")
     parser.add_argument("--seed", type=int, default=0, help="of the slices' order and the shuffle (0)")
     parser.add_argument("--first", type=int, default=0, help="first file of the seeded order (0)")
     parser.add_argument("--last", type=int, help="file after the last one (to the end)")
@@ -364,7 +404,8 @@ def main() -> None:
     files = select(header, entries, args.seed, Selection(args.kind, args.first, args.last))
     if not files:
         parser.error(f"the manifest has no {args.kind} file there")
-    result = timed(args.root, shuffled(files, f"{args.seed}"), args.readers, args.way)
+    way = "hold" if args.held else args.way
+    result = timed(args.root, shuffled(files, f"{args.seed}"), args.readers, way, args.held)
     if not args.no_verify:
         result["verified"] = verify(args.root, files, args.readers)
     json.dump(result, sys.stdout, indent=1)

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, Mount, in_child, mount_at
 
 BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
+PAUSE_S = 0.1  # between two looks: a reader has no file open while it computes
 QUERY = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
 TIMEOUT_S = 10.0
+
+
+def readers_at(path: str, mounts: list[Mount], seconds: float = 0) -> list[str]:
+    """Processes with a file open of the mount at `path`, or of a FUSE mount below it.
+
+    seconds: how long to look for one, as who opens a file only now and then is a reader, too.
+    """
+    at, below = mount_at(mounts, path), f"{path.rstrip('/')}/"
+    inside = [mount for mount in mounts if mount["type"].startswith("fuse") and mount["point"].startswith(below)]
+    devices = {mount["device"] for mount in ([at] if at else []) + inside}
+    deadline = time.monotonic() + seconds
+    while devices:
+        found = [reader for device in sorted(devices) for reader in readers_of(device)]
+        if found or time.monotonic() >= deadline:
+            return found
+        time.sleep(PAUSE_S)
+    return []
 
 
 def readers_of(device: str, proc: str = "/proc") -> list[str]:

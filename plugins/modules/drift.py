@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: drift
 short_description: Ends as what differs from the plan
 description:
-  - Fails where a play with the variable C(only_look) would have changed anything or could not find it out, or where the
-    status is not as planned. The callback C(drift) shows the table.
+  - Fails where plays in check mode would have changed anything or could not find it out, as the callback C(drift) saw,
+    or where the status is not as planned. That callback shows the table.
 author: [alluxio-fuse]
 attributes:
   check_mode:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, users
 
 DOCUMENTATION = r"""
 module: fuse_abort
@@ -42,23 +42,19 @@ waiting:
   returned: always
 """
 
-SOURCE = "alluxio-fuse"  # what AlluxioFuse calls its filesystem
-
 
 def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(argument_spec={"mount_point": {"type": "path", "required": True}}, supports_check_mode=True)
-    point = module.params["mount_point"]
-    mount = mounts.mount_at(mounts.read_mounts(), point)
-    if mount is None:
-        module.fail_json(msg=f"nothing is mounted at {point}: playbooks/status.yml tells what serves")
-    if not mount["type"].startswith("fuse") or mount["source"] != SOURCE:
-        module.fail_json(msg=f"{point}: a {mount['type']} of {mount['source']} is mounted there, and it is left alone")
+    try:
+        device = fuse_connection.device_of(module.params["mount_point"])
+    except ValueError as refused:
+        module.fail_json(msg=str(refused))
     with fuse_connection.control() as connections:
-        waiting = fuse_connection.waiting(mount["device"], connections)
-        readers = users.readers_of(mount["device"])
+        waiting = fuse_connection.waiting(device, connections)
+        readers = users.readers_of(device)
         if waiting is not None and not module.check_mode:
-            fuse_connection.abort(mount["device"], connections)
+            fuse_connection.abort(device, connections)
     module.exit_json(changed=waiting is not None, readers=readers, waiting=waiting or 0)
 
 

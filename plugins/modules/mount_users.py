@@ -19,9 +19,13 @@ attributes:
     description: Only reads.
 options:
   path:
-    description: The mount point.
+    description: The mount point, or a folder above FUSE mounts.
     type: path
     required: true
+  seconds:
+    description: How long to look for a process with an open file, as a reader may open one only now and then.
+    type: float
+    default: 0
   known:
     description: Who else uses it, as something else than the node tells; they come first in the answer.
     type: list
@@ -41,6 +45,11 @@ users:
   type: list
   elements: str
   returned: always
+readers:
+  description: Those of them that are known to read; a GPU at work may do without the mount.
+  type: list
+  elements: str
+  returned: always
 """
 
 
@@ -49,13 +58,14 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "path": {"type": "path", "required": True},
+            "seconds": {"type": "float", "default": 0},
             "known": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
-    mount = mounts.mount_at(mounts.read_mounts(), module.params["path"])
-    readers = users.readers_of(mount["device"]) if mount else []
-    module.exit_json(changed=False, users=[*module.params["known"], *readers, *users.busy_gpus()])
+    found = users.readers_at(module.params["path"], mounts.read_mounts(), module.params["seconds"])
+    readers = [*module.params["known"], *found]
+    module.exit_json(changed=False, users=[*readers, *users.busy_gpus()], readers=readers)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     sources,
     speed,
     system,
+    tuned,
 )
 
 
@@ -111,6 +112,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
             for url in local
         },
         "media_speed": speed.load(state_dir),
+        "tuned": tuned.load(state_dir),
         "leftovers": leftovers.read_leftovers(seen, parameters["mount_points"]),
         "owned": record,
     }

@@ -4,11 +4,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fio, mounts, reader, residency, training
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    counters,
+    fio,
+    fuse_connection,
+    mounts,
+    reader,
+    residency,
+    training,
+)
 
 DOCUMENTATION = r"""
 module: read_pass
@@ -44,12 +55,22 @@ options:
     description:
       - What to do, in order; an action plugin of the same name calls the module once per pass and shows each result.
       - Keys are C(name), C(path) (C(mount) or C(disk)), C(state), C(root), C(kind), C(first), C(last), C(before)
-        (C(drop), C(forget) or empty), C(verify), C(way), C(agree), C(keep), C(select)
+        (C(drop), C(forget) or empty), C(verify), C(way), C(held), C(agree), C(repeats), C(keep), C(select),
+        C(begin_at) (seconds since 1970)
         and C(metrics), where they are others than O(metrics).
-      - C(agree) repeats a pass until two in a row differ by less than that share, eight times at most.
+      - C(settings) are of the mount's kernel side, as of M(alluxio.fuse.mount_settings), and hold for this pass only.
+      - C(agree) repeats a pass until two in a row differ by less than that share, C(repeats) times at most.
     type: list
     elements: dict
     required: true
+  seconds:
+    description: After so many a pass is given up, whatever it waits for, and those after it are not begun.
+    type: float
+  budget:
+    description:
+      - What the passes may cost together, as C(bytes), C(under_store) and C(seconds).
+      - The action plugin leaves out those that would go over it.
+    type: dict
   keep:
     description:
       - Where the action plugin keeps each result as soon as it is there, as C(path), C(dataset) and C(identity) of
@@ -72,9 +93,20 @@ results:
   type: list
   elements: dict
   returned: always
+given_up:
+  description: Whether the last pass took longer than O(seconds).
+  type: bool
+  returned: always
+budget_left:
+  description: What is left of O(budget).
+  type: dict
+  returned: always
+left_out:
+  description: Why O(budget) has left the last passes out; empty where they were all made.
+  type: str
+  returned: always
 """
 
-MOST_REPEATS = 8
 LISTEN_S = 0.2  # before each pass, for what others do on this node, and after it, for counters to settle
 MOST_WAITS = 5
 UNKNOWN_NAMES = 8
@@ -89,25 +121,56 @@ def main() -> None:
             "seed": {"type": "int", "default": 0},
             "readers": {"type": "int", "default": 4},
             "passes": {"type": "list", "elements": "dict", "required": True},
+            "seconds": {"type": "float"},
         },
         supports_check_mode=True,
     )
     if module.check_mode:
-        module.exit_json(changed=False, results=[])
-    params = module.params
+        module.exit_json(changed=False, results=[], given_up=False)
+    params, results = module.params, []
+    if params["seconds"]:
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.setitimer(signal.ITIMER_REAL, params["seconds"])
     try:
         header, entries = reader.load(params["manifest"])
-        results = [
-            measure(one, header, entries, {**params, **{key: one[key] for key in ("metrics", "readers") if key in one}})
-            for one in params["passes"]
-        ]
+        for one in params["passes"]:
+            own = {key: one[key] for key in ("metrics", "readers") if key in one}
+            results.append(measure(one, header, entries, {**params, **own}))
+    except GivenUpError:
+        module.exit_json(changed=False, results=results, given_up=True)
     except (OSError, ValueError, RuntimeError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
-    module.exit_json(changed=False, results=results)
+    module.exit_json(changed=False, results=results, given_up=False)
+
+
+class GivenUpError(Exception):
+    """The time for all passes is over."""
+
+
+def _give_up(*_: Any) -> None:
+    raise GivenUpError
 
 
 def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.Entry], params: dict[str, Any]) -> Any:
     """One pass: figures, evidence and comparison, of the last one where it is repeated until two agree."""
+    with _settings_of(one):
+        result = _repeated(one, header, entries, params)
+    named = {key: one[key] for key in ("round", "settings") if key in one}
+    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **named, **result}
+
+
+@contextmanager
+def _settings_of(one: dict[str, Any]) -> Iterator[None]:
+    """The kernel's side of the mount as this pass wants it."""
+    if "settings" not in one:
+        yield
+        return
+    device = fuse_connection.device_of(one["root"])
+    with fuse_connection.control() as control, fuse_connection.for_now(device, one["settings"], control):
+        yield
+
+
+def _repeated(one: dict[str, Any], header: dict[str, Any], entries: list[reader.Entry], params: dict[str, Any]) -> Any:
     files = reader.select(
         header,
         entries,
@@ -115,16 +178,18 @@ def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.En
         reader.Selection(one.get("select", one["kind"]), one.get("first", 0), one.get("last")),
     )
     speeds: list[float] = []
+    counted: list[dict[str, Any]] = []
     while True:
         result = _measure(one, reader.shuffled(files, f"{params['seed']}/{one['name']}/{len(speeds)}"), params)
         speeds.append(result["mb_per_s"])
+        counted.append(result["counters"])
         agreed = len(speeds) > 1 and abs(speeds[-1] - speeds[-2]) <= one.get("agree", 1) * speeds[-2]
-        if "agree" not in one or agreed or len(speeds) == MOST_REPEATS:
+        if "agree" not in one or agreed or len(speeds) == one["repeats"]:
             break
-    result["repeats_mb_per_s"] = speeds
+    result |= {"repeats_mb_per_s": speeds, "repeats_counters": counted}
     if one.get("verify", True):
         result["verified"] = reader.verify(one["root"], files, params["readers"])
-    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **result}
+    return result
 
 
 def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, Any]) -> dict[str, Any]:
@@ -138,17 +203,22 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     resident = residency.resident_share(paths, UNKNOWN_NAMES if first else residency.SAMPLE)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
-    if one.get("way") == "fio":
-        result = fio.timed(one["root"], files, params["readers"])
+    time.sleep(max(0.0, one.get("begin_at", 0.0) - time.time()))
+    began = time.time()
+    if one.get("way") in ("fio", "mix"):
+        result = fio.timed(one["root"], files, params["readers"], mix=one["way"] == "mix")
     elif one.get("way") == "train":
         result = training.timed(one["root"], files, params["readers"], one["emulated"])
     else:
-        result = reader.timed(one["root"], files, params["readers"], one.get("way", "read"))
+        result = reader.timed(one["root"], files, params["readers"], one.get("way", "read"), one.get("held", 0))
+    ended = time.time()
     after = _settled(params["metrics"])
     mount = mounts.mount_of(mounts.read_mounts(), one["root"])
     return {
         **result,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "began": began,
+        "ended": ended,
         "resident_before": resident,
         "foreign_cpu": foreign,
         "counters": counters.difference(before, after),

@@ -8,6 +8,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
+#: Which namespace of which cluster a task is about.
+CLUSTER = {"kubeconfig": {"type": "str"}, "context": {"type": "str"}, "namespace": {"type": "str", "required": True}}
+
 _display = Display()
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 Amounts = dict[str, dict[str, Any]]
@@ -23,7 +25,12 @@ _SERVICES = {
 #: Services that talk to the under store: they see its folders (read-only) and get its keys.
 _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker"})
 
+#: Names the file with the settings of the kernel's side of the mount, which whoever mounts sets.
+SETTINGS_VARIABLE = "ALLUXIO_FUSE_SETTINGS"
 _CONF = "/opt/alluxio/conf"
+_TIER = re.compile(r"alluxio\.worker\.tieredstore\.level\d+\.dirs\.path")
+_LABEL = "alluxio-fuse.digest"
+_JAVA_OPTS = "ALLUXIO_JAVA_OPTS"  # added to those of the service
 _SERVICE_USER = 1000
 
 
@@ -120,6 +127,62 @@ def site_file(
     return "".join(f"{key}={_escaped(value)}\n" for key, value in sorted(properties.items()))
 
 
+def is_of(found: Mapping[str, Any], service: Mapping[str, Any]) -> bool:
+    """Whether a container, as `podman inspect` tells it, was made for a service as it is planned now."""
+    return bool((found["Config"].get("Labels") or {}).get(_LABEL) == service["digest"])
+
+
+def outdated(
+    services: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], images: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Names of containers that run, and run something else than planned.
+
+    found: what `podman inspect` says of them; images: what it says of the planned image, nothing where it is not there.
+    """
+    there = {one["Name"].removeprefix("/"): one for one in found if one["State"]["Status"] == "running"}
+    image = {one["Id"] for one in images}
+    return [
+        one["name"]
+        for one in services
+        if (have := there.get(one["name"])) and (not is_of(have, one) or have["Image"] not in image)
+    ]
+
+
+def reimaged(
+    services: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], images: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Whether the master of this host was made from another image than planned; arguments as of `outdated`."""
+    masters = [one["name"] for one in services if one["service"] == "master"]
+    image = {one["Id"] for one in images}
+    return any(one["Name"].removeprefix("/") in masters and one["Image"] not in image for one in found)
+
+
+def held_back(results: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Readers of each container that has some, from asking for those of its mount (`mount_users` in a loop)."""
+    return {one["item"]["name"]: one["readers"] for one in results if one.get("readers")}
+
+
+def cache_folders(services: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Folders whose bytes belong to one journal: those that carry `.identity`."""
+    said = [value for one in services for key, value in one["properties"].items() if _TIER.fullmatch(key)]
+    tiers = [path for paths in said for path in paths.split(",")]
+    return [*tiers, *(one["client_cache"] for one in services if one["client_cache"])]
+
+
+def restoring(services: Sequence[Mapping[str, Any]], backup: str) -> list[dict[str, Any]]:
+    """The master as it begins with an empty journal and a backup, a file of the host; as planned, it is another."""
+    return [
+        {
+            **one,
+            "digest": "restoring",
+            "volumes": [*one["volumes"], f"{backup}:{backup}:ro"],
+            "env": {**one["env"], _JAVA_OPTS: f"-Dalluxio.master.journal.init.from.backup=file://{backup}"},
+        }
+        for one in services
+        if one["service"] == "master"
+    ]
+
+
 def last_words(results: Sequence[Mapping[str, Any]]) -> str:
     """The last log lines of each service, from asking the engine or the journal for them; check mode asks nobody."""
     parts = [
@@ -152,7 +215,7 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
         user=mine["user"],
         memory=mine["container_memory"],
         nofile=mine["nofile"],
-        env={java_opts: " ".join(mine["jvm_flags"]), **mine.get("environment", {})},
+        env={java_opts: " ".join(mine["jvm_flags"]), **mine.get("environment", {}), **_settings(kind, mine)},
         volumes=[*conf, *_storage(kind, mine, node), *(_source_folders(fleet) if under_store else [])],
         conf_dir=conf_dir,
         properties=mine["properties"],
@@ -181,8 +244,13 @@ def _storage(kind: str, mine: dict[str, Any], node: dict[str, Any]) -> list[str]
         return _same(*(tier["path"] for tier in mine["tiers"]), namespace)
     if kind == "fuse":
         cache, parent = _client_cache(mine), mine["mount_parent"]["path"]
-        return [f"{parent}:{parent}:rshared", *(_same(cache) if cache else [])]
+        settings = str(PurePosixPath(mine["settings_file"]).parent)
+        return [f"{parent}:{parent}:rshared", f"{settings}:{settings}:ro", *(_same(cache) if cache else [])]
     return _same(namespace)
+
+
+def _settings(kind: str, mine: dict[str, Any]) -> dict[str, str]:
+    return {SETTINGS_VARIABLE: mine["settings_file"]} if kind == "fuse" else {}
 
 
 def _client_cache(fuse: dict[str, Any]) -> str:

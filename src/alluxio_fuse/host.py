@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from alluxio_fuse.containers import SETTINGS_VARIABLE
+
 ROLE = "platform_host"
 
 
@@ -106,7 +108,11 @@ def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> U
         name=f"{called}.service",
         dataset=dataset,
         arguments=[*_main(fuse, source), *_options(fuse["mount_options"])],
-        environment={"ALLUXIO_FUSE_JAVA_OPTS": " ".join(fuse["jvm_flags"]), **fuse["environment"]},
+        environment={
+            "ALLUXIO_FUSE_JAVA_OPTS": " ".join(fuse["jvm_flags"]),
+            **fuse["environment"],
+            SETTINGS_VARIABLE: fuse["settings_file"],
+        },
         memory=fuse["container_memory"],
         nofile=fuse["nofile"],
         # a folder may belong to the service user alone; root without this capability is a user like any other

@@ -30,10 +30,10 @@ _MOUNTED = {
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_points, ports, directories, markers: {source: {file, sha256}}, object_stores:
-    [{name, source, s3}], platform, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for
-    the node sees of it, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access,
-    pull_secrets, keep_journal}`.
+    Returns `{name, state_dir, mount_root, mount_points, ports, directories, markers: {source: {file, sha256}},
+    object_stores: [{name, source, s3}], platform, image, folders: [{path, read_only}]}`, the last being what a pod that
+    stands in for the node sees of it, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace,
+    node_access, pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -56,6 +56,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "name": name,
         "state_dir": names.state_dir(name),
+        "mount_root": names.mount_root(name),
         "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
         # pods have a network of their own
         "ports": []

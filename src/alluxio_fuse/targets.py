@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alluxio_fuse.plan.settings import SETTINGS
+
 
 def targets(
     plan: Mapping[str, Any],
     host: str,
     others: Sequence[Mapping[str, Any]] = (),
     endpoints: Mapping[str, Any] | None = None,
+    folders: Mapping[str, Sequence[str]] | None = None,
 ) -> list[dict[str, Any]]:
     """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read.
 
     `others` are plans of deployments beside this one; their mounts of a dataset of the same name are compared with.
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
-    they are where the plan put them.
+    they are where the plan put them. `folders`: by dataset, where else its files are, a shared filesystem for example.
     """
     services = plan["nodes"][host]
     datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
@@ -31,7 +34,18 @@ def targets(
         target["compare"] = [
             {"name": name} | {key: other[key] for key in ("mount_point", "metrics")} for name, other in same
         ]
+    for target in found if folders else ():
+        target["compare"] = target.get("compare", []) + [
+            {"name": folder, "mount_point": folder, "state": "uncached", "metrics": {}}
+            for folder in (folders or {}).get(target["name"], [])
+        ]
     return found
+
+
+def tunable(plan: Mapping[str, Any], host: str, endpoints: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The targets of a host, each with its FUSE service of the plan as `planned`."""
+    services = plan["nodes"][host]
+    return [{**one, "planned": services[f"fuse/{one['name']}"]} for one in targets(plan, host, (), endpoints)]
 
 
 def refreshable(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
@@ -45,6 +59,19 @@ def refreshable(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
         about = {key: dataset[key] for key in ("name", "alluxio_path", "mount_point")}
         found.append({**about, "kernel_s": int(options.get("attr_timeout", 1))})
     return found
+
+
+def mount_settings(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+    """The kernel's side of the mounts of `host`: {mount_point, file (that keeps them), settings}."""
+    return [
+        {
+            "mount_point": keys["mount_point"]["amount"],
+            "file": keys["settings_file"]["amount"],
+            "settings": {key: keys[key]["amount"] for key in SETTINGS},
+        }
+        for name, keys in plan["nodes"][host].items()
+        if name.startswith("fuse/")
+    ]
 
 
 def mount_parents(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:

@@ -142,6 +142,9 @@ def test_one_node_reads_cold_and_all_read_at_once(deployed: Run, job: Job) -> No
     }
     assert cold == {(nodes[0], "small"), (nodes[0], "large")}
     assert {one["nodes"] for one in latest("check")["fleet"]} == {len(nodes)}
+    together = [one for one in latest("check")["fleet"] if (one["kind"], one["state"]) == ("small", "client-cache")]
+    assert all(one["files_per_s"] or "began after" in one["why"] for one in together), together
+    assert all(f"{host}: 1: all nodes at once, small files" in deployed.output for host in nodes)
     lines = [line for line in deployed.output.splitlines() if ": mount, client-cache, small" in line]
     turns = [line.partition(":")[0].strip() for line in lines]
     assert {*turns} == {*nodes}
@@ -200,7 +203,7 @@ def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> N
     job.cluster.kubectl(space, "patch", "configmap", NAME, "--type=merge", "--patch", edit)
     job.cluster.kubectl(space, "label", "service", f"{NAME}-master", "app.kubernetes.io/instance=mine", "--overwrite")
     told = f"Service {NAME}-master: metadata.labels.app.kubernetes.io/instance: mine, not {NAME}"
-    drift = job.play("playbooks/drift.yml")
+    drift = job.play("playbooks/drift.yml", "--check", "--diff")
     assert drift.status == 2
     assert told in drift.output
     assert "differ; site.yml makes them as planned" in drift.output
@@ -211,7 +214,7 @@ def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> N
     assert told in run.output
     assert run.changed == 1, run.tasks("changed")
     assert succeed(job.play("playbooks/services.yml")).changed == 0
-    assert "drift    none" in succeed(job.play("playbooks/drift.yml")).output
+    assert "drift    none" in succeed(job.play("playbooks/drift.yml", "--check", "--diff")).output
     assert job.release() == was
 
 

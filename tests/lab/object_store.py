@@ -35,13 +35,17 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Where the store is, the key of its owner, and a key that can only read and list, for deployments."""
+    """Where the store is, the key of its owner, and a key that can only read and list, for deployments.
+
+    next_key: another of the latter kind.
+    """
 
     endpoint: str
     ca_file: Path
     owner: tuple[str, str]
     access_key: str
     secret_key: str
+    next_key: tuple[str, str]
     pid: int = 0
 
     @property
@@ -86,20 +90,20 @@ def prepare(folder: Path, address: str) -> ObjectStore:
         (folder / "data").mkdir(parents=True)
         certificates(folder, address)
         owner = ("owner-" + secrets.token_hex(8), secrets.token_hex(16))
-        reader = ("canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16))
-        actions = {owner: ["Admin", "Read", "Write", "List", "Tagging"], reader: ["Read", "List"]}
+        readers = [("canary-" + secrets.token_hex(8), "canary-" + secrets.token_hex(16)) for _ in range(2)]
+        actions = {owner: ["Admin", "Read", "Write", "List", "Tagging"], **{key: ["Read", "List"] for key in readers}}
         identities = [
             {"name": key[0], "credentials": [{"accessKey": key[0], "secretKey": key[1]}], "actions": may}
             for key, may in actions.items()
         ]
         config.touch(mode=0o600)
         config.write_text(json.dumps({"identities": identities}))
-    owner, reader = (
+    owner, reader, following = (
         (key["accessKey"], key["secretKey"])
         for identity in json.loads(config.read_text())["identities"]
         for key in identity["credentials"]
     )
-    return ObjectStore(f"https://{address}:{HTTPS_PORT}", folder / "ca.crt", owner, *reader)
+    return ObjectStore(f"https://{address}:{HTTPS_PORT}", folder / "ca.crt", owner, *reader, following)
 
 
 def arguments(folder: Path, address: str) -> list[str]:
@@ -134,6 +138,14 @@ class RestartableStore:
         """End it."""
         self._process.kill()  # its graceful end waits for peers that there are none of
         self._process.wait()
+
+    def revoke(self, access_key: str) -> None:
+        """Know a key no more, which takes a restart."""
+        config = self._folder / "s3.json"
+        known = json.loads(config.read_text())["identities"]
+        self.stop()
+        config.write_text(json.dumps({"identities": [one for one in known if one["name"] != access_key]}))
+        self.start()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -51,12 +52,18 @@ class Run:
 
 
 def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any) -> Run:
-    """Run a playbook on the default inventory; extra variables go by a file, as secrets among them must."""
+    """Run a playbook, and further ones if arguments name some, on the default inventory.
+
+    Extra variables go by a file, as secrets among them must.
+
+    What asks for the environment's name gets it.
+    """
+    variables = {"alluxio_confirm": variables.get("alluxio_environment", "local"), **variables}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
         json.dump(variables, extra)
         extra.flush()
         done = subprocess.run(
-            [str(ANSIBLE_PLAYBOOK), name, "-e", f"@{extra.name}", *arguments],
+            [str(ANSIBLE_PLAYBOOK), name, *arguments, "-e", f"@{extra.name}"],
             cwd=CHECKOUT,
             env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
             stdin=subprocess.DEVNULL,
@@ -86,3 +93,10 @@ def latest(kind: str) -> dict[str, Any]:
     newest = max((CHECKOUT / "runs").glob(f"*/{kind}.json"))
     found: dict[str, Any] = json.loads(newest.read_text())
     return found
+
+
+def engine_options() -> list[str]:
+    """What podman needs where cgroups are of version 1, and limits that this machine can give."""
+    runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
+    limits = {name: resource.getrlimit(number)[1] for name, number in [("nofile", 7), ("nproc", 6)]}
+    return runtime + [f"--ulimit={name}={min(hard, 10000) if hard > 0 else 10000}" for name, hard in limits.items()]

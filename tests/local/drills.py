@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
@@ -17,6 +15,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+READING = Path(__file__).with_name("reading.py")
 SLOW_S = 1.5  # a read that takes longer has waited for something to come back
 SLOW_BYTES_S = 10e6  # or has many bytes to fetch from a store that is shared by all readers
 QUIET_S = 6.0  # without an error or a slow read, after which readers are as before
@@ -133,13 +132,13 @@ class Readers:
 
 
 @contextmanager
-def reading(root: Path, digests: dict[str, str], folder: Path, readers: int = 4) -> Iterator[Readers]:
-    """Processes that read `root` until the context ends."""
-    (folder / "digests.json").write_text(json.dumps(digests))
-    script = Path(__file__).with_name("reading.py")
-    command = [sys.executable, str(script), str(root), str(folder / "digests.json")]
-    processes = [subprocess.Popen([*command, str(folder / f"record-{index}"), str(index)]) for index in range(readers)]
+def reading(commands: Sequence[Sequence[str]], folder: Path) -> Iterator[Readers]:
+    """Processes that print what `reading.py` does, until the context ends."""
+    processes = []
     try:
+        for index, command in enumerate(commands):
+            with (folder / f"record-{index}").open("w") as record:
+                processes.append(subprocess.Popen(command, stdout=record))
         yield Readers(folder)
     finally:
         for process in processes:

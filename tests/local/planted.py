@@ -22,7 +22,7 @@ from alluxio_fuse.check import passes
 from alluxio_fuse.check.verdict import Check, check
 from alluxio_fuse.targets import targets
 
-SETTINGS = {"passes": 1, "readers": 4, "seed": 2012, "bytes": 1 << 30, "disruptive": True, "fio": True}
+SETTINGS = {"passes": 1, "readers": 4, "seed": 2012, "bytes": 1 << 30, "disruptive": True, "profiles": ["fio"]}
 STOPPED_SHARE, TURN_S = 0.95, 0.1
 Pass = dict[str, Any]
 

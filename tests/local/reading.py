@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A reader as training has them: every file of a tree in a new order each epoch, its digest compared, until killed.
 
-usage: reading.py ROOT DIGESTS RECORD SEED      DIGESTS: JSON {path: sha256}
+usage: reading.py ROOT DIGESTS SEED      DIGESTS: JSON {path: sha256}
 
-Each read is a line of RECORD, `begun ended outcome bytes path` (times in seconds of the epoch); the outcome is ok,
-wrong, or the name of an errno.
+Prints a line for each read, `begun ended outcome bytes path` (times in seconds of the epoch); the outcome is ok, wrong,
+or the name of an errno.
 """
 
 from __future__ import annotations
@@ -31,17 +31,16 @@ def read(path: Path, digest: str) -> tuple[str, int]:
     return "ok" if hashlib.sha256(content).hexdigest() == digest else "wrong", len(content)
 
 
-def main(root: str, digests: str, record: str, seed: str) -> None:
+def main(root: str, digests: str, seed: str) -> None:
     """Read until killed."""
     known = json.loads(Path(digests).read_text())
     order, names = random.Random(int(seed)), sorted(known)
-    with Path(record).open("w", buffering=1) as lines:
-        while True:
-            order.shuffle(names)
-            for name in names:
-                begun = time.time()
-                outcome, size = read(Path(root, name), known[name])
-                lines.write(f"{begun:.3f} {time.time():.3f} {outcome} {size} {name}\n")
+    while True:
+        order.shuffle(names)
+        for name in names:
+            begun = time.time()
+            outcome, size = read(Path(root, name), known[name])
+            print(f"{begun:.3f} {time.time():.3f} {outcome} {size} {name}", flush=True)
 
 
 if __name__ == "__main__":

@@ -126,6 +126,15 @@ def test_teardown_of_a_part_is_refused(tmp_path: Path) -> None:
     assert "--limit leaves out two" in run.output
 
 
+@pytest.mark.parametrize("mode", [(), ("--check",)], ids=["neither", "check alone"])
+def test_drift_that_would_not_only_look_is_refused(mode: tuple[str, ...]) -> None:
+    run = playbook("playbooks/drift.yml", *mode, alluxio_name=NAME, alluxio_environment=NAME)
+    assert run.status == 2
+    assert run.tasks("ok") == []
+    assert "run it with --check --diff" in run.output
+    assert "drift    none" not in run.output
+
+
 @pytest.mark.parametrize("stage", ["preflight", "plan"])
 def test_a_host_that_is_not_reached_makes_no_smaller_fleet(stage: str, tmp_path: Path) -> None:
     inventory = tmp_path / "hosts.yml"

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
+import sys
 import tarfile
 import threading
 import time
@@ -22,12 +24,13 @@ from typing import Any
 
 import pytest
 from bundle import CHECKOUT, Run, playbook, succeed
-from drills import Drill, Readers, reading
+from drills import READING, Drill, Readers, reading
 from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
 from test_sources import FILES, fill
 
 NAME = "drills"
 MOUNT_POINT = Path(f"/mnt/{NAME}/bucket/data")
+IMAGE = "localhost/alluxio-fuse:2.9.6"
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-bucket")
 
 
@@ -45,7 +48,17 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def variables(store: RestartableStore, source: Path) -> Iterator[dict[str, Any]]:
+def another_image() -> Iterator[str]:
+    """The same, made once more."""
+    name = f"localhost/{NAME}:next"
+    file = f"FROM {IMAGE}\nLABEL made=again\n"
+    subprocess.run(["podman", "build", "--quiet", "--tag", name, "-"], input=file, text=True, check=True)
+    yield name
+    podman("rmi", "--force", name)
+
+
+@pytest.fixture(scope="module")
+def variables(store: RestartableStore, source: Path, another_image: str) -> Iterator[dict[str, Any]]:
     """Caches that hold a part of the set, so that every read may need every layer."""
     client = store.about.client()
     client.create_bucket(Bucket="training")
@@ -74,7 +87,10 @@ def deployed(variables: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def readers(deployed: None, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
     digests = {name: hashlib.sha256((source / name).read_bytes()).hexdigest() for name in FILES}
-    with reading(MOUNT_POINT, digests, tmp_path_factory.mktemp("reading")) as running:
+    folder = tmp_path_factory.mktemp("reading")
+    (folder / "digests.json").write_text(json.dumps(digests))
+    command = [sys.executable, str(READING), str(MOUNT_POINT), str(folder / "digests.json")]
+    with reading([[*command, str(seed)] for seed in range(4)], folder) as running:
         begun = time.time()
         running.settle(begun, 180)
         yield running
@@ -130,7 +146,7 @@ def test_status_of_what_serves(deployed: None, variables: dict[str, Any]) -> Non
 
 
 def test_drift_of_what_is_as_planned(deployed: None, variables: dict[str, Any]) -> None:
-    run = succeed(playbook("playbooks/drift.yml", **variables))
+    run = succeed(playbook("playbooks/drift.yml", "--check", "--diff", **variables))
     assert "drift    none" in run.output
     assert run.changed == 0
 
@@ -140,7 +156,7 @@ def test_drift_names_what_somebody_changed_and_leaves_it(deployed: None, variabl
     was, began = site_file.read_text(), started()
     site_file.write_text(f"{was}alluxio.debug=true\n")
     try:
-        run = playbook("playbooks/drift.yml", **variables)
+        run = playbook("playbooks/drift.yml", "--check", "--diff", **variables)
         assert run.status == 2
         assert f"Write the site files, keys joined in: {NAME}-fuse-bucket" in " ".join(run.output.split())
         assert site_file.read_text() == f"{was}alluxio.debug=true\n"
@@ -251,6 +267,77 @@ def test_the_under_store_is_away(drill: Callable[..., Drill], store: Restartable
 
     done = drill("under store away for 20 s", away, 300)
     assert done.restarted == []
+
+
+def test_teardown_takes_nothing_from_readers(readers: Readers, variables: dict[str, Any]) -> None:
+    was = started()
+    run = playbook("playbooks/teardown.yml", **{**variables, "alluxio_confirm": "production"})
+    assert f"say -e alluxio_confirm={NAME}" in " ".join(run.output.split())
+    run = playbook("playbooks/teardown.yml", **variables)
+    assert run.status != 0
+    assert re.search(rf"/mnt/{NAME} is read by python\d* \(", " ".join(run.output.split()))
+    assert started() == was
+
+
+@pytest.mark.upkeep
+def test_a_key_is_replaced(drill: Callable[..., Drill], store: RestartableStore, variables: dict[str, Any]) -> None:
+    """While both are good; then the former may go."""
+    former, (access_key, secret_key) = store.about.access_key, store.about.next_key
+    variables["alluxio_credentials"] = {"bucket": {"access_key": access_key, "secret_key": secret_key}}
+    done = drill("S3 key replaced", lambda: succeed(playbook("playbooks/services.yml", **variables)))
+    assert done.restarted == ["job-master", "job-worker", "master", "worker"]
+    assert done.saw in ("waited", "nothing")
+    done = drill("the former key revoked", lambda: store.revoke(former))
+    assert done.restarted == []
+    assert done.saw in ("waited", "nothing")
+
+
+@pytest.mark.upkeep
+def test_an_upgrade_keeps_a_backup_and_leaves_fuse_to_its_readers_and_a_restore_empties_caches(
+    drill: Callable[..., Drill], store: RestartableStore, variables: dict[str, Any], another_image: str
+) -> None:
+    variables["alluxio_image"] = another_image
+    told: list[str] = []
+
+    def upgrade() -> None:
+        succeed(playbook("playbooks/plan.yml", **variables))
+        told.append(succeed(playbook("playbooks/services.yml", **variables)).output)
+
+    done = drill("another image", upgrade)
+    assert done.restarted == ["job-master", "job-worker", "master", "worker"]
+    assert done.saw in ("waited", "nothing")
+    assert re.search(rf"{NAME}-fuse-bucket stays as it was planned before, read by python\d* \(", told[0])
+    (backup,) = re.findall(r"^backup +(/\S+/journal.gz)$", told[0], re.MULTILINE)
+    assert Path(backup).stat().st_mode & 0o777 == 0o600
+
+    assert late(store, "one") == b"one" * 50_000
+    confirmed = {**variables, "alluxio_restore": backup}
+    done = drill("the journal restored", lambda: succeed(playbook("playbooks/restore.yml", **confirmed)))
+    assert done.restarted == sorted(SERVICES)
+    assert late(store, "two") == b"two" * 50_000
+    for name in ("worker", "fuse-bucket"):
+        assert "it was not cached from cluster" in podman("logs", f"{NAME}-{name}")
+    assert len([*Path(f"/var/lib/{NAME}").glob("journal-*")]) == 1
+
+
+@pytest.mark.upkeep
+def test_a_backup_that_is_not_whole_is_not_restored(deployed: None, variables: dict[str, Any], tmp_path: Path) -> None:
+    run = succeed(playbook("playbooks/backup.yml", "-e", f"backup_dir={tmp_path}", **variables))
+    assert "read back and whole" in run.output
+    assert run.changed == 0
+    whole, was = tmp_path / "journal.gz", started()
+    whole.write_bytes(whole.read_bytes()[:-20])
+    run = playbook("playbooks/restore.yml", **variables, alluxio_restore=str(whole))
+    assert run.status != 0
+    assert "is no whole backup" in run.output
+    assert started() == was
+
+
+def late(store: RestartableStore, name: str) -> bytes:
+    """A file that comes to the source now, as the mount shows it."""
+    body = name.encode() * 50_000
+    store.about.client().put_object(Bucket="training", Key=f"set/late/{name}", Body=body)
+    return (MOUNT_POINT / "late" / name).read_bytes()
 
 
 @contextmanager

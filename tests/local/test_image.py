@@ -6,7 +6,6 @@ Everything is the test's own: ports that were free, a folder that pytest made, c
 import hashlib
 import os
 import random
-import resource
 import socket
 import subprocess
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from bundle import engine_options
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/alluxio-fuse:2.9.6"
@@ -57,13 +57,6 @@ def free_ports(count: int) -> list[int]:
     for each in sockets:
         each.close()
     return ports
-
-
-def engine_options() -> list[str]:
-    """What podman needs where cgroups are of version 1, and limits that this machine can give."""
-    runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
-    limits = {name: resource.getrlimit(number)[1] for name, number in [("nofile", 7), ("nproc", 6)]}
-    return runtime + [f"--ulimit={name}={min(hard, 10000) if hard > 0 else 10000}" for name, hard in limits.items()]
 
 
 class Cluster:

@@ -156,8 +156,8 @@ def skipping_reader(planted: Planted, patch: pytest.MonkeyPatch) -> Check:
 def whole_blocks_alone(planted: Planted, patch: pytest.MonkeyPatch) -> Check:
     """fio as it is usually called: it reads less than the files hold, and ends with 0."""
 
-    def usual(root: str, entries: list[Any], _readers: int, block: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        yield 0, 0, {"filename": ":".join(f"{root}/{entry.path}" for entry in entries), "bs": block}
+    def usual(root: str, entries: list[Any], _readers: int, _mix: bool) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        yield 0, 0, {"filename": ":".join(f"{root}/{entry.path}" for entry in entries), "bs": 1 << 20}
 
     patch.setattr(fio, "_jobs", usual)
     return judge([planted.measure()])

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bundle import CHECKOUT, playbook, succeed
+from bundle import CHECKOUT, engine_options, playbook, succeed
 
 from alluxio_fuse.plan import keys, plan
 from alluxio_fuse.plan.examples import local
@@ -22,8 +22,18 @@ def _image() -> None:
 
 
 def java(*arguments: str) -> subprocess.CompletedProcess[str]:
-    limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"]
-    command = ["podman", "run", "--rm", "--network", "none", *limits, "--entrypoint", "java", IMAGE, *arguments]
+    command = [
+        "podman",
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        *engine_options(),
+        "--entrypoint",
+        "java",
+        IMAGE,
+        *arguments,
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

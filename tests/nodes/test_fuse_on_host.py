@@ -118,12 +118,12 @@ def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     }
     extra = tmp_path_factory.mktemp("said") / "extra.json"
 
-    def run(playbook: str, **more: object) -> subprocess.CompletedProcess[str]:
+    def run(playbook: str, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
         extra.write_text(json.dumps(said | more))
         ansible = str(Path(sys.executable).with_name("ansible-playbook"))
         plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
         return subprocess.run(
-            [ansible, "--inventory", "tests/nodes/host", playbook, "--extra-vars", f"@{extra}"],
+            [ansible, "--inventory", "tests/nodes/host", playbook, "--extra-vars", f"@{extra}", *arguments],
             cwd=CHECKOUT,
             env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
             stdin=subprocess.DEVNULL,
@@ -183,13 +183,13 @@ def test_the_check_knows_the_states_that_there_are(first: subprocess.CompletedPr
 
 
 def test_drift_and_diagnosis(job: Job, first: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
-    done = job("playbooks/drift.yml")
+    done = job("playbooks/drift.yml", "--check", "--diff")
     assert done.returncode == 0, done.stdout[-6000:]
     assert "drift    none" in done.stdout
     unit = f"/etc/systemd/system/{UNIT.format('folder')}"
     inside(f"cp --archive {unit} /root/unit && echo '# somebody' >> {unit}")
     try:
-        done = job("playbooks/drift.yml")
+        done = job("playbooks/drift.yml", "--check", "--diff")
         assert done.returncode == 2
         assert f"Write the units: {UNIT.format('folder')}" in done.stdout
         assert inside(f"tail --lines 1 {unit}") == "# somebody"
@@ -231,6 +231,8 @@ def test_a_killed_process_comes_back_with_the_right_bytes() -> None:
         assert time.monotonic() < deadline, inside(f"journalctl --no-pager --unit {UNIT.format('folder')} | tail -30")
         time.sleep(0.5)
     assert right("folder")
+    device = inside(f"findmnt --noheadings --output MAJ:MIN {MOUNT_POINT.format('folder')}").strip()
+    assert inside(f"cat /sys/class/bdi/{device}/read_ahead_kb") == "1024", "settings of a mount come back with it"
 
 
 @pytest.mark.usefixtures("again")

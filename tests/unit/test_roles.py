@@ -60,24 +60,3 @@ def test_roles_and_planner_call_a_release_alike(role: str, running: tuple[str, s
 def test_role_and_planner_agree_on_libfuse() -> None:
     tables = load(ROLES[0].parent / "libfuse/vars/main.yml")
     assert {name: set(versions) for name, versions in tables["__libfuse_packages"].items()} == LIBFUSE
-
-
-def test_read_ahead_is_not_lowered_at_boot() -> None:
-    def disk(name: str, now: int) -> dict[str, Any]:
-        return {"path": f"/sys/{name}", "before": now, "rule": {"uuid": name, "attribute": "queue/read_ahead_kb"}}
-
-    rules = RENDER.from_string((ROLES[0].parent / "limits/templates/udev.rules.j2").read_text()).render(
-        limits_read_ahead_kb=4096,
-        __limits_rules=[disk("more", 8192), disk("less", 4096), disk("read-only", 9000)],
-        __limits_record={
-            "owned": [
-                {"id": "/sys/more", "data": {"before": "8192"}},
-                {"id": "/sys/less", "data": {"before": "128"}},
-            ]
-        },
-    )
-    assert [line.split("==")[-1] for line in rules.splitlines()[1:]] == [
-        '"more", ATTR{queue/read_ahead_kb}="8192"',
-        '"less", ATTR{queue/read_ahead_kb}="4096"',
-        '"read-only", ATTR{queue/read_ahead_kb}="9000"',
-    ]

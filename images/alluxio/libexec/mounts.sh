@@ -1,8 +1,8 @@
 # What is mounted at a path, and how a dead FUSE mount of ours is cleared. Sourced by entrypoint.sh.
 # shellcheck shell=bash
 
-# mounted_at PATH: "TYPE SOURCE" of the topmost mount at exactly PATH; nothing when none.
-mounted_at() {
+# mount_entry PATH: "TYPE SOURCE DEVICE" of the topmost mount at exactly PATH; nothing when none.
+mount_entry() {
   local path found='' line point rest
   # Not the path itself: a dead mount cannot be looked at.
   path=$(realpath --canonicalize-missing "$(dirname "$1")")
@@ -11,9 +11,16 @@ mounted_at() {
     point=$(cut -d' ' -f5 <<< "$line")
     [[ $(printf '%b' "${point//\\/\\0}") == "$path" ]] || continue
     rest=${line#* - }
-    found=$(cut -d' ' -f1,2 <<< "$rest")
+    found="$(cut -d' ' -f1,2 <<< "$rest") $(cut -d' ' -f3 <<< "$line")"
   done < /proc/self/mountinfo
   echo "$found"
+}
+
+# mounted_at PATH: "TYPE SOURCE" of that mount.
+mounted_at() {
+  local entry
+  entry=$(mount_entry "$1")
+  echo "${entry% *}"
 }
 
 # is_ours MOUNT: whether a "TYPE SOURCE" is a mount that AlluxioFuse made.
@@ -21,6 +28,36 @@ is_ours() { [[ $1 == "fuse.alluxio-fuse "* ]]; }
 
 # is_dead PATH: whether the process that served the mount at PATH is gone.
 is_dead() { [[ $(LC_ALL=C timeout 10 stat --file-system "$1" 2>&1) == *"Transport endpoint is not connected"* ]]; }
+
+# serves PATH: whether an alluxio-fuse answers there.
+serves() { is_ours "$(mounted_at "$1")" && timeout 10 stat --file-system "$1" > /dev/null 2>&1; }
+
+# apply_settings PATH FILE: gives the kernel's side of the mount at PATH what FILE says, a KEY=AMOUNT per line. A container's /sys
+# cannot be written to, so it is mounted anew for as long as it takes; a mount without its settings serves all the same.
+apply_settings() {
+  local device key amount folder sys=/sys control=/sys/fs/fuse/connections
+  device=$(mount_entry "$1")
+  device=${device##* }
+  [[ -r $2 && -n $device ]] || return 0
+  folder=$(mktemp -d)
+  mkdir "$folder/sys" "$folder/control"
+  if [[ ! -w $sys/class/bdi/$device/read_ahead_kb ]]; then
+    mount -t sysfs none "$folder/sys" && sys=$folder/sys
+  fi
+  if [[ ! -w $control/${device#*:}/max_background ]]; then
+    mount -t fusectl none "$folder/control" && control=$folder/control
+  fi
+  while IFS='=' read -r key amount; do
+    case $key in
+      read_ahead_kb) echo "$amount" > "$sys/class/bdi/$device/$key" ;;
+      max_background | congestion_threshold) echo "$amount" > "$control/${device#*:}/$key" ;;
+    esac || echo "$1: $key could not be set to $amount" >&2
+  done < "$2"
+  for key in sys control; do
+    ! mountpoint --quiet "$folder/$key" || umount "$folder/$key"
+  done
+  rm -r --one-file-system "$folder"
+}
 
 detach() { umount --lazy "$1" 2> /dev/null || fusermount3 -u -z "$1"; }
 

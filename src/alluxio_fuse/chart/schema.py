@@ -236,6 +236,7 @@ VALUES: dict[str, Schema] = {
         {
             "enabled": BOOL,
             "mountRoot": ref("optionalPath"),
+            "settingsPath": ref("optionalPath"),
             **FUSE_OF_DATASET,
             **POD,
             "updateStrategy": one_of("OnDelete", "RollingUpdate"),

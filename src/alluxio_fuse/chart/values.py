@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.plan.settings import SETTINGS
 
 MIB = 2**20
 Amounts = dict[str, Any]
@@ -69,10 +70,20 @@ def chart_values(
             **on_worker,
         },
         "jobWorker": _java(_shared(nodes, "job_worker")),
-        "fuse": {"mountRoot": _shared(nodes, "node", "mount_root")["mount_root"], **on_fuse},
+        "fuse": {
+            "mountRoot": _shared(nodes, "node", "mount_root")["mount_root"],
+            "settingsPath": _settings_path(nodes) if fleet["node_access"] else "",
+            **on_fuse,
+        },
         "mounts": on_master,
         "networkPolicy": {"metrics": _readers_of_counters(name, nodes_addresses)},
     }
+
+
+def _settings_path(nodes: Mapping[str, Mapping[str, Amounts]]) -> str:
+    """The folder on the nodes with the settings of each mount."""
+    files = [one["settings_file"] for services in nodes.values() for one in services.values() if "settings_file" in one]
+    return str(PurePosixPath(files[0]).parent)
 
 
 def _placed(cluster: Amounts, selector: Mapping[str, str]) -> Amounts:
@@ -116,7 +127,7 @@ def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str
         if service not in services:
             continue
         whole = services[service]
-        mine = {key: whole[key] for key in keys} if keys else {**whole, "properties": _properties(whole["properties"])}
+        mine = {key: whole[key] for key in keys} if keys else _passed_on(whole)
         if first is None:
             first = host, mine
         elif mine != first[1]:
@@ -128,6 +139,12 @@ def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str
     if first is None:
         raise ValueError(f"the plan has no {service} on any node")
     return first[1]
+
+
+def _passed_on(service: Amounts) -> Amounts:
+    """Without what nodes keep for themselves: settings that were tuned there."""
+    shared = {key: amount for key, amount in service.items() if key not in SETTINGS}
+    return {**shared, "properties": _properties(service["properties"])}
 
 
 def _properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -221,11 +238,9 @@ def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points
 
 def _origin(source: str, marker: Amounts | None) -> Amounts:
     folder = source.removeprefix("file://")
-    return (
-        {"source": source}
-        if folder == source
-        else {"volume": {"hostPath": folder, **({"marker": marker} if marker else {})}}
-    )
+    if folder == source:
+        return {"source": source}
+    return {"volume": {"hostPath": folder} | ({"marker": marker} if marker else {})}
 
 
 def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:

@@ -12,10 +12,11 @@ DISK = ("disk", "disk")
 DISK_AGAIN = ("disk", "page-cache")
 OURS_AGAIN = ("mount", "page-cache")
 PEER_STATE = "cached"
+LEAST_PASSES = 5  # for a median to count
 
 
 class Aim(BaseModel):
-    """A ratio of medians of one run; None where one of them was not measured."""
+    """What one run gave, mostly a ratio of medians; None where one of them has too few proven passes."""
 
     name: str
     value: float | None
@@ -75,6 +76,6 @@ def _aim(
 
 def _figure(rows: Sequence[Row], where: tuple[str, str], kind: str, cpu: bool) -> float | None:
     row = next((row for row in rows if (row.path, row.state, row.kind) == (*where, kind)), None)
-    if row is None or row.files_per_s is None:
+    if row is None or row.files_per_s is None or row.files_per_s.passes < LEAST_PASSES:
         return None
     return row.cpu_s_per_gb if cpu else row.files_per_s.median

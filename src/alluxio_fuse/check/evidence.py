@@ -37,7 +37,10 @@ class Result(BaseModel):
     root: str
     direct: bool | None = None  # whether FUSE reads the source itself, with neither workers nor a data cache
     at: str
+    began: float = 0.0
+    ended: float = 0.0
     readers: int
+    held: int | None = None
     expected_files: int
     expected_bytes: int
     files: int
@@ -119,6 +122,8 @@ def _doubt_of_disk(result: Result) -> str | None:
 
 
 def _doubt_of_mount(result: Result) -> str | None:
+    if result.state == "uncached":  # somebody else's folder: nobody counts what is behind it
+        return None if result.names_only else _resident(result)
     if not result.mount.type.startswith("fuse"):
         return f"{result.root} is on {result.mount.type} ({result.mount.point}), not on a FUSE mount"
     if result.mount.point.rstrip("/") != result.root.rstrip("/"):

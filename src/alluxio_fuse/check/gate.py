@@ -6,12 +6,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result, doubt
-from alluxio_fuse.check.passes import KINDS, Training
+from alluxio_fuse.check.passes import Training
+from alluxio_fuse.check.profiles import KINDS, Kind
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import BUSY, Spread, spread
 from alluxio_fuse.plan.rules.gate import ONE_FILE_PER_SAMPLE
 
 Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
+Figure = Literal["files_per_s", "mb_per_s"]
+FIGURES: tuple[Figure, ...] = ("files_per_s", "mb_per_s")
+UNITS: dict[Figure, str] = {"files_per_s": "files/s", "mb_per_s": "MB/s"}
 STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
 
 
@@ -54,7 +58,9 @@ def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
     states = ("client-cache", "worker", "cold")
     mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in states]
     other = [
-        r for r in results if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker", "cached", "memory")
+        r
+        for r in results
+        if (r.path, r.kind) == (path, "small") and r.state in ("disk", "worker", "cached", "uncached", "memory")
     ]
     pairs = [(m, o) for m, o in zip(mount, other, strict=False) if doubt(m) is None and doubt(o) is None]
     return spread([m.files_per_s / o.files_per_s for m, o in pairs]) if pairs else None
@@ -68,7 +74,7 @@ def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, reside
         return Finding(outcome="CANNOT TELL", reason=f"{what}: not both were measured")
     if len([share for share in residency.values() if share]) > 1:
         return _mixed(rows, "small", "files_per_s", least * disk.median, residency)
-    return _compare(what, ratio, least, "x")
+    return compared(what, ratio, least, "x")
 
 
 def against_gate(
@@ -83,12 +89,19 @@ def against_gate(
         return [Finding(outcome="CANNOT TELL", reason="no public figure for these GPUs on this workload: declare one")]
     if gate.planned:
         findings.append(_edited(rows, gate, residency, header))
-    if gate.files_per_s and header["bytes"] < ONE_FILE_PER_SAMPLE * header["files"]:
-        findings.append(_mixed(rows, "small", "files_per_s", gate.files_per_s, residency))
-    if gate.mb_per_s:
-        kind = max(KINDS, key=lambda one: int(header[one]["bytes"]))
-        findings.append(_mixed(rows, kind, "mb_per_s", gate.mb_per_s, residency))
+    for figure in FIGURES:
+        if kind := gated(gate, figure, header):
+            findings.append(_mixed(rows, kind, figure, getattr(gate, figure), residency))
     return findings
+
+
+def gated(gate: Gate, figure: Figure, header: Mapping[str, Any]) -> Kind | None:
+    """The kind of files that a figure of the gate is of; None where it is no measure of this dataset."""
+    if not getattr(gate, figure):
+        return None
+    if figure == "files_per_s":
+        return "small" if header["bytes"] < ONE_FILE_PER_SAMPLE * header["files"] else None
+    return max(KINDS, key=lambda one: int(header[one]["bytes"]))
 
 
 def _edited(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float], header: Mapping[str, Any]) -> Finding:
@@ -108,7 +121,7 @@ def trained(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float]) -> 
     if len([share for share in residency.values() if share]) > 1:
         return []
     what = f"emulated training, {gate.training.accelerators} accelerators, utilisation"
-    return [_compare(what, row.utilisation, gate.training.utilisation, "x")]
+    return [compared(what, row.utilisation, gate.training.utilisation, "x")]
 
 
 def alone(finding: Finding, foreign_cpu: float) -> Finding:
@@ -119,8 +132,8 @@ def alone(finding: Finding, foreign_cpu: float) -> Finding:
     return Finding(outcome="CANNOT TELL", reason=f"{finding.reason}; {busy}")
 
 
-def _mixed(rows: Sequence[Row], kind: str, figure: str, least: float, residency: Mapping[str, float]) -> Finding:
-    unit = figure.replace("_per_", "/").replace("mb", "MB")
+def _mixed(rows: Sequence[Row], kind: str, figure: Figure, least: float, residency: Mapping[str, float]) -> Finding:
+    unit = UNITS[figure]
     what = f"{kind} files, {unit}, at the planned mix"
     seconds = Spread(median=0, least=0, most=0, passes=0)
     for level, share in residency.items():
@@ -136,10 +149,11 @@ def _mixed(rows: Sequence[Row], kind: str, figure: str, least: float, residency:
         seconds.most += share / speed.least
         seconds.passes = speed.passes
     speed = Spread(median=1 / seconds.median, least=1 / seconds.most, most=1 / seconds.least, passes=seconds.passes)
-    return _compare(what, speed, least, unit)
+    return compared(what, speed, least, unit)
 
 
-def _compare(what: str, measured: Spread, least: float, unit: str) -> Finding:
+def compared(what: str, measured: Spread, least: float, unit: str) -> Finding:
+    """Whether the median reaches what is wanted; noise across that is no answer."""
     digits = 2 if unit == "x" else 0
     text = (
         f"{what}: {measured.median:.{digits}f} {unit} ({measured.least:.{digits}f} to {measured.most:.{digits}f}), "

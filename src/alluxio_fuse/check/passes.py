@@ -6,22 +6,14 @@ slice is the worker state. What is resident then is a prefix of the seeded order
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise, product
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-Kind = Literal["small", "large"]
-KINDS: tuple[Kind, ...] = ("small", "large")
-# further ways of going over the files of a kind, each a row of its own: {row: (kind, way of the reader)}
-WAYS: dict[str, tuple[Kind, str]] = {
-    "records": ("large", "records"),
-    "fio": ("large", "fio"),
-    "training": ("small", "train"),
-    "list": ("small", "list"),
-    "stat": ("small", "stat"),
-    "readers": ("small", "read"),
-}
+from alluxio_fuse.check.profiles import KINDS, WAYS, Kind, heading, impossible, numbers
+from alluxio_fuse.plan.intent import CheckBudget, Profile
+
 Pass = dict[str, Any]
 
 COLD_SLICES = 3
@@ -30,6 +22,7 @@ WARM_UP_SHARE = 0.10  # of the small files
 COLD_SHARE = 0.05  # of the files, in each slice
 COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from noise
 AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
+WARM_UP = {"agree": AGREE, "repeats": 8, "verify": False}
 CACHE_FILL = 0.95  # of a client cache smaller than its dataset: the rest would be evicted while it is filled
 PROBE_BYTES = 64_000_000  # of each kind, where nothing may be disturbed
 PROBE_FILE_BYTES = 256_000_000  # or one file, up to this size
@@ -61,17 +54,17 @@ class Settings(BaseModel):
     seed: int
     bytes: int
     disruptive: bool
-    fio: bool = False
+    profiles: list[Profile] = []
     at_once: bool = True
-    reader_counts: list[int] = []
     training: Training | None = None
+    budget: CheckBudget = CheckBudget()
 
 
 def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool, cold: bool = True) -> list[Pass]:
     """What is read before anything is loaded: JVM warm-up, and cold slices on the node that reads first."""
     passes = []
     for kind, name, first, last in _first_slices(header, cold):
-        warm_up = {"agree": AGREE, "verify": False} if name == "warm-up" else {}
+        warm_up = WARM_UP if name == "warm-up" else {}
         state = "warm-up" if warm_up else "cold"
         # what was never read is in no page cache, and opening it to forget it would warm its name
         emptied = before(disruptive) if warm_up or disruptive else None
@@ -111,7 +104,7 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
             dropped = before(settings.disruptive)
             if path != "disk" and kind == warm_up_kind(header):
                 warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
-                passes.append(warm_up | more | {"agree": AGREE, "verify": False, "round": 0})
+                passes.append(warm_up | more | WARM_UP | {"round": 0})
             for number in range(1, settings.passes + 1):
                 # a mount with Alluxio's own options keeps no pages from one open to the next
                 again = [("page-cache", None)] if path in ("mount", "disk") else []
@@ -121,29 +114,44 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
                     passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
     passes += _other_ways(header, dataset, settings)
-    return sorted(passes, key=lambda one: one["round"])
+    sized = [one | {"bytes": _bytes_of(header, one)} for one in passes]
+    return sorted(sized, key=lambda one: one["round"])
+
+
+def together(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> list[Pass]:
+    """What all nodes read at the same moments: a pass for each round and kind, empty where there is none to be made."""
+    every = rounds(header, dataset, settings)
+    made = {(one["round"], one["kind"]): one for one in every if one["path"] == "mount" and one["before"]}
+    return [
+        one | {"name": f"{number}: all nodes at once, {kind} files", "verify": False}
+        if (one := made.get((number, kind), {}))
+        else {}
+        for number in range(1, settings.passes + 1)
+        for kind in KINDS
+    ]
 
 
 def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> Iterator[Pass]:
-    """The same files record by record, by fio, and their names: where caches may be dropped, since that is for once."""
-    for row, (kind, way) in WAYS.items() if settings.disruptive else ():
+    """The same files in other ways, and their names: where caches may be dropped, since that is for once."""
+    for row, (kind, way, profile, *_) in WAYS.items() if settings.disruptive else ():
         end = files_to_read(header, kind, dataset, settings)
-        wanted = {
-            "records": header.get("records", False),
-            "fio": settings.fio,
-            "readers": bool(settings.reader_counts),
-            "training": _trainable(settings.training, end),
-        }.get(row, True)
-        for path, root, state, more in _targets(dataset, kind) if end and wanted else ():
-            counts = settings.reader_counts if row == "readers" else [settings.readers]
-            for number, readers in product(range(1, settings.passes + 1), counts):
-                name = f"{number}: {path}, {state}, {f'{readers} readers' if row == 'readers' else row}"
-                one = _pass(name, (path, state, root), (kind, 0, end), "drop") | more | {"readers": readers}
-                yield (
-                    one
-                    | {"kind": row, "select": kind, "way": way, "round": number, "verify": False}
-                    | ({"emulated": settings.training.model_dump()} if row == "training" and settings.training else {})
-                )
+        wanted = _trainable(settings.training, end) if row == "training" else profile in (None, *settings.profiles)
+        if not wanted or impossible(row, header, end):
+            continue
+        for path, root, state, more in _targets(dataset, kind):
+            for number in range(1, settings.passes + 1):
+                for counts in numbers(row, settings.readers, end):
+                    title = heading(row, counts["readers"], counts.get("held"))
+                    yield (
+                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, 0, end), "drop")
+                        | more
+                        | {"kind": row, "select": kind, "way": way, "round": number, "verify": False, **counts}
+                        | (
+                            {"emulated": settings.training.model_dump()}
+                            if row == "training" and settings.training
+                            else {}
+                        )
+                    )
 
 
 def _trainable(training: Training | None, files: int) -> bool:
@@ -159,7 +167,7 @@ def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str,
     for other in dataset.get("compare", []):
         yield other["name"], other["mount_point"], other.get("state", "worker"), {"metrics": other["metrics"]}
     if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):
-        yield "disk", disk, "disk", {}
+        yield "disk", disk, "disk", {"source": bool(folder(dataset["source"]))}
 
 
 def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: Settings) -> int:
@@ -233,6 +241,12 @@ def _files_of(header: Mapping[str, Any], kind: Kind, limit: int) -> int:
     """Files of a kind that are about `limit` bytes together, one at least."""
     files, size = header[kind]["files"], header[kind]["bytes"]
     return files if size <= limit else max(1, int(files * limit / size))
+
+
+def _bytes_of(header: Mapping[str, Any], one: Pass) -> int:
+    """About how many bytes a pass reads."""
+    kind = header[one.get("select") or one["kind"]]
+    return int(kind["bytes"] * (one["last"] - one["first"]) / kind["files"])
 
 
 def _cut(begin: int, end: int, slices: int) -> list[tuple[int, int]]:

@@ -1,17 +1,17 @@
 """One row of the table per path, state and kind: statistics of the passes that have proven their state."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from pydantic import BaseModel
 
 from alluxio_fuse.check.evidence import LEVELS, Result, doubt, mistakes, origins
-from alluxio_fuse.check.passes import WAYS
+from alluxio_fuse.check.profiles import WAYS, heading
 from alluxio_fuse.check.statistics import Spread, spread
 
 KINDS = ("small", "large", *WAYS)
-ORDER = ("cold", "worker", "client-cache", "cached", "disk", "memory", "page-cache")
+ORDER = ("cold", "worker", "client-cache", "cached", "uncached", "disk", "memory", "page-cache")
 
 
 class Row(BaseModel):
@@ -34,6 +34,7 @@ class Row(BaseModel):
     load: float | None = None
     utilisation: Spread | None = None
     readers: int | None = None
+    held: int | None = None
     files: int = 0
     bytes: int = 0
     digested: int = 0
@@ -45,19 +46,18 @@ class Row(BaseModel):
 
     @property
     def heading(self) -> str:
-        """What the row is called: its kind, or the number of readers where that is what differs."""
-        counted = "1 reader" if self.readers == 1 else f"{self.readers} readers"
-        return counted if self.kind == "readers" else self.kind
+        """What the row is called: its kind, or the number of readers or open files where that is what differs."""
+        return heading(self.kind, self.readers, self.held)
 
 
 def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
     """All rows; `first_reads` are the passes that were kept from when the caches were filled."""
-    groups: dict[tuple[str, str, str, bool, int], list[Result]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, bool, str], list[Result]] = defaultdict(list)
     for first_read, several in ((True, first_reads), (False, results)):
         for result in several:
             if result.state in ORDER:
-                counted = result.readers if result.kind == "readers" else 0
-                groups[result.path, result.state, result.kind, first_read, counted].append(result)
+                called = heading(result.kind, result.readers, result.held)
+                groups[result.path, result.state, result.kind, first_read, called].append(result)
     made = [_row(several, key[3]) for key, several in groups.items()]
     return sorted(
         made,
@@ -68,13 +68,15 @@ def rows(results: Sequence[Result], first_reads: Sequence[Result]) -> list[Row]:
             row.path,
             ORDER.index(row.state),
             row.readers or 0,
+            row.held or 0,
         ),
     )
 
 
 def _row(several: list[Result], first_read: bool) -> Row:
     one = several[0]
-    common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read, "readers": one.readers}
+    common = {"path": one.path, "state": one.state, "kind": one.kind, "first_read": first_read}
+    common |= {"readers": one.readers, "held": one.held}
     good = [result for result in several if doubt(result) is None and not mistakes(result)]
     reasons = "; ".join(sorted({doubt(r) or "bytes were wrong" for r in several if r not in good}))
     if not good:
@@ -113,3 +115,15 @@ def _added(several: list[Result]) -> list[tuple[float, int]]:
         for bound, count in result.latency_ms:
             counts[bound] += count
     return sorted(counts.items())
+
+
+def records_against_files(rows: Sequence[Row]) -> Iterator[str]:
+    """TFRecord against JPEG: records per second against small files, a line for each path that read both."""
+    for one in (row for row in rows if row.kind == "records"):
+        other = next((row for row in rows if (row.kind, row.path, row.state) == ("small", one.path, one.state)), None)
+        if other and one.files_per_s and other.files_per_s and one.mb_per_s and other.mb_per_s:
+            yield (
+                f"TFRecord against files of a sample each, {one.path}: {one.files_per_s.median:.0f} records/s against"
+                f" {other.files_per_s.median:.0f} files/s, {one.files_per_s.median / other.files_per_s.median:.2f} x;"
+                f" {one.mb_per_s.median / other.mb_per_s.median:.2f} x the MB/s"
+            )

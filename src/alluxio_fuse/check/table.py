@@ -7,9 +7,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.measured import NOT_TESTED
+from alluxio_fuse.check.rows import Row, records_against_files
 from alluxio_fuse.check.statistics import Spread
-from alluxio_fuse.check.verdict import NOT_TESTED, Check, Dataset
+from alluxio_fuse.check.verdict import Check, Dataset
 
 WIDTH = 132
 
@@ -68,6 +69,7 @@ def _notes(dataset: Dataset) -> Iterator[str]:
         yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
     for path, times in dataset.compared.items():
         yield f"small files are {times.median:.2f} x {path} ({times.least:.2f} to {times.most:.2f})"
+    yield from records_against_files(dataset.rows)
     for row in dataset.rows:
         if row.utilisation:
             least, most = row.utilisation.least, row.utilisation.most

@@ -5,61 +5,20 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from alluxio_fuse.check.evidence import Result, mistakes
 from alluxio_fuse.check.fleet import Fleet, fleet
 from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
-from alluxio_fuse.check.passes import (
-    AGREE,
-    KINDS,
-    LEAST_STEPS,
-    Settings,
-    cold_slices,
-    files_within,
-    warm_up_kind,
-)
+from alluxio_fuse.check.measured import NOT_TESTED, Measured, missing
+from alluxio_fuse.check.passes import AGREE, Settings, cold_slices, warm_up_kind
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
 
 VERSION: Literal[1] = 1
-MAX_USERS = 5  # named of those that must not be disturbed
 MAX_MISTAKES = 20  # kept of each dataset
-NOT_TESTED = "not tested"
 WORST: tuple[Outcome, ...] = ("FAIL", "CANNOT TELL", "PASS")
 LEAST_PASSES = 3  # that have proven their state, for a median to mean something; fewer where fewer were asked for
-NOTHING: dict[str, Any] = {
-    "files": 0,
-    "bytes": 0,
-    "coverage": "none",
-    **{kind: {"files": 0, "bytes": 0} for kind in KINDS},
-}
-
-
-class Measured(BaseModel):
-    """What one node measured of one dataset: manifest header, passes of now, passes kept from filling the caches.
-
-    failed: why nothing could be measured.
-    """
-
-    model_config = ConfigDict(extra="ignore")
-
-    name: str
-    host: str
-    source: str
-    mount_point: str
-    client_cache_bytes: int
-    residency: dict[str, float] = {"client_cache": 1.0}
-    manifest: dict[str, Any] = NOTHING
-    results: list[Result] = []
-    failed: str = ""
-    kept: list[Result] = []
-    load: dict[str, float] = {}
-    in_use: list[str] = []
-    gate: Gate | None = None
-    first_reads: bool = True
-    direct: bool = False
-    own_cluster: bool = True
 
 
 class Dataset(BaseModel):
@@ -112,7 +71,10 @@ def check(
     wanted, how = Gate.model_validate(gate), Settings.model_validate(settings)
     nodes = [Measured.model_validate(one) for one in measured]
     datasets = [_dataset(node, node.gate or wanted, how) for node in nodes]
+    judged = [(node, one.rows, one.gate) for node, one in zip(nodes, datasets, strict=True) if not node.failed]
+    fleets = fleet(judged, at_once=how.at_once)
     findings = [(f"{one.name} on {one.host}", finding) for one in datasets for finding in one.findings]
+    findings += [(f"{one.name} on all nodes", finding) for one in fleets for finding in one.findings]
     silent = sorted({*hosts} - {node.host for node in nodes})
     findings += [(host, Finding(outcome="FAIL", reason="it was to be measured, and did not answer")) for host in silent]
     verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
@@ -123,18 +85,18 @@ def check(
         settings=how,
         gate=wanted,
         datasets=datasets,
-        fleet=fleet(datasets, at_once=how.at_once),
+        fleet=fleets,
         verdict=verdict,
         reasons=reasons or ["nothing was measured"],
     )
 
 
 def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
-    passes = [*measured.kept, *measured.results]
+    passes = [*measured.kept, *measured.results, *measured.together]
     wrong = sum(r.wrong + (r.verified.wrong if r.verified else 0) for r in passes)
     found = [f"{result.name}: {mistake}" for result in passes for mistake in mistakes(result)]
     table = rows(measured.results, measured.kept)
-    table += [] if measured.failed else _missing(measured, table, settings)
+    table += [] if measured.failed else missing(measured, table, settings)
     ratio = small_ratio(measured.results, "disk")
     others = sorted({row.path for row in table} - {"mount", "disk"})
     foreign = median(result.foreign_cpu for result in measured.results) if measured.results else 0.0
@@ -197,7 +159,7 @@ def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Findi
         once = row.state == "cold" and not measured.direct
         slices = cold_slices(measured.manifest, row.kind) if once else settings.passes
         if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
-            why = f"only {proven} passes have proven their state: {row.why}"
+            why = f"only {proven} passes have proven their state: {row.why or measured.left_out}"
             findings.append(
                 Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {why}")
             )
@@ -227,45 +189,8 @@ def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measure
             *trained(table, gate, measured.residency),
         ]
     if measured.in_use:
-        return [
-            Finding(outcome="CANNOT TELL", reason=f"left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}")
-        ]
+        return [Finding(outcome="CANNOT TELL", reason=measured.left_alone)]
     if not measured.manifest["small"]["files"]:
         reason = "large files have no gate without GPUs: declare alluxio_gate, or compare the rows"
         return [Finding(outcome="CANNOT TELL", reason=reason)]
     return [against_disk(ratio, table, gate.min_disk_ratio, measured.residency)]
-
-
-def _missing(measured: Measured, table: list[Row], settings: Settings) -> list[Row]:
-    """Rows for what should have been measured and was not."""
-    cached = ["client-cache"] if measured.client_cache_bytes else []
-    states = ["cold", *([] if measured.direct else ["worker", *cached]), "page-cache"]
-    have = {(row.state, row.kind) for row in table if row.path == "mount"}
-    missing = []
-    for kind in KINDS:
-        files = measured.manifest[kind]["files"]
-        for state in states if files else []:
-            if (state, kind) in have:
-                continue
-            why = "no pass was made"
-            if state in ("cold", "worker") and not measured.own_cluster:
-                why = f"{NOT_TESTED}: nobody here counts what a cluster elsewhere reads"
-            elif state == "cold" and not measured.first_reads and not measured.direct:
-                why = f"{NOT_TESTED}: others read these bytes first"
-            elif measured.in_use:
-                why = f"{NOT_TESTED}: left alone, in use by {', '.join(measured.in_use[:MAX_USERS])}"
-            elif files < 4:
-                why = f"{NOT_TESTED}: {files} files are too few for slices"
-            elif not files_within(measured.manifest, kind, settings):
-                mean = measured.manifest[kind]["bytes"] / files / 1e6
-                why = f"{NOT_TESTED}: a file of {mean:.0f} MB is more than may be read at a time"
-            elif not settings.disruptive:
-                why = f"{NOT_TESTED}: alluxio_check_disruptive is false"
-            elif state in ("cold", "worker"):
-                why = "the bytes had been read before and no measurement of that was kept"
-            missing.append(Row(path="mount", state=state, kind=kind, established=False, why=why))
-    if settings.training and settings.disruptive and ("training", "mount") not in {(r.kind, r.path) for r in table}:
-        need = LEAST_STEPS * settings.training.batch * settings.training.accelerators
-        why = f"{NOT_TESTED}: {need} small files of a sample each are needed within the bytes that are read"
-        missing.append(Row(path="mount", state=states[-2], kind="training", established=False, why=why))
-    return missing

@@ -10,6 +10,7 @@ from alluxio_fuse import names
 
 Object = dict[str, Any]
 MANAGER = "alluxio-fuse"
+IDENTITY = ("name", "instance")
 
 
 def labels(name: str, component: str) -> dict[str, str]:
@@ -20,6 +21,12 @@ def labels(name: str, component: str) -> dict[str, str]:
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/managed-by": MANAGER,
     }
+
+
+def is_ours(said: Mapping[str, str] | None, deployment: str) -> bool:
+    """Whether labels are those of this deployment, of whatever component: the chart's and ours begin alike."""
+    ours = labels(deployment, "any")
+    return all((said or {}).get(f"app.kubernetes.io/{key}") == ours[f"app.kubernetes.io/{key}"] for key in IDENTITY)
 
 
 def namespace(name: str, deployment: str) -> Object:

@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.kubernetes.objects import is_ours
 
 #: Ports of counters, as the chart's `alluxio.ports` names them.
 WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
-INSTANCE, NAME = "app.kubernetes.io/instance", "app.kubernetes.io/name"
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
 
@@ -20,15 +20,15 @@ def endpoints(
     pods: Sequence[Mapping[str, Any]], everybody: Sequence[Mapping[str, Any]] = (), deployment: str = ""
 ) -> dict[str, Any]:
     """Where counters are read, and by whom else: {fuse: {node: {dataset: address}}, worker: [address], master: …,
-    identity: …, users: …}.
+    identity: …, users: …, readers: …}.
 
     identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
-    users: {node: [namespace/pod]} that may read, of `everybody`.
+    users: {node: [namespace/pod]} that may read, of `everybody`; readers: those that have a folder of ours.
     pods: Pod objects of the release. everybody: those of all namespaces, where processes of nodes cannot be seen.
     """
     running = [pod for pod in pods if _runs(pod)]
     masters = [pod for pod in running if _component(pod) == "master"]
-    found: dict[str, Any] = {"fuse": {}, "identity": {}, "users": _users(everybody, deployment)}
+    found: dict[str, Any] = {"fuse": {}, "identity": {}, **_others(everybody, deployment)}
     for kind in ("worker", "master"):
         found[kind] = sorted(_address(pod, kind) for pod in running if _component(pod) == kind)
     cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
@@ -41,19 +41,23 @@ def endpoints(
     return found
 
 
-def _users(pods: Iterable[Mapping[str, Any]], deployment: str) -> dict[str, list[str]]:
-    """Pods of others with a GPU, or with a folder of our mounts."""
+def _others(pods: Iterable[Mapping[str, Any]], deployment: str) -> dict[str, dict[str, list[str]]]:
+    """Pods of others with a GPU, or with a folder of our mounts, and the latter alone."""
     root = PurePosixPath(names.mount_root(deployment))
-    found: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
+    readers: dict[str, list[str]] = {}
     for pod in pods:
         about, spec = pod["metadata"], pod["spec"]
-        said = about.get("labels") or {}
-        ours = said.get(NAME) == "alluxio-fuse" and said.get(INSTANCE) == deployment
+        if not _runs(pod) or is_ours(about.get("labels"), deployment):
+            continue
         folders = [one["hostPath"]["path"] for one in spec.get("volumes") or [] if "hostPath" in one]
         mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders)
-        if _runs(pod) and not ours and (mounted or any(map(_has_gpu, spec["containers"]))):
-            found.setdefault(spec["nodeName"], []).append(f"pod {about['namespace']}/{about['name']}")
-    return found
+        node, name = spec["nodeName"], f"pod {about['namespace']}/{about['name']}"
+        if mounted:
+            readers.setdefault(node, []).append(name)
+        if mounted or any(map(_has_gpu, spec["containers"])):
+            users.setdefault(node, []).append(name)
+    return {"users": users, "readers": readers}
 
 
 def _has_gpu(container: Mapping[str, Any]) -> bool:

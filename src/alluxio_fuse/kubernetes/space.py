@@ -10,7 +10,7 @@ from kubernetes.client import ApiException
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.resource import Resource, ResourceList
 
-from alluxio_fuse.kubernetes.objects import labels
+from alluxio_fuse.kubernetes.objects import is_ours
 
 Object = Mapping[str, Any]
 
@@ -47,12 +47,9 @@ def of_others(found: Iterable[Object], deployment: str) -> list[str]:
 
 def _goes(one: Object, deployment: str) -> bool:
     """Whether nobody misses it: it is ours, the cluster's own, or goes with its owner, which is looked at itself."""
-    ours = labels(deployment, "any")
     about = one["metadata"]
     said = about.get("labels") or {}
-    if all(said.get(f"app.kubernetes.io/{key}") == ours[f"app.kubernetes.io/{key}"] for key in ("name", "instance")):
-        return True
-    if about.get("ownerReferences"):
+    if is_ours(said, deployment) or about.get("ownerReferences"):
         return True
     if one["kind"] == "ConfigMap":
         return about["name"] in BROUGHT

@@ -58,6 +58,14 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
 
 
+def check_folders(intent: FleetIntent, problems: Problems) -> None:
+    """Folders to compare with belong to datasets."""
+    known = {dataset.name for dataset in intent.alluxio_datasets} or {intent.alluxio_sample.name}
+    for name in sorted(intent.alluxio_check_folders.keys() - known):
+        remedy = f"write {' or '.join(sorted(known))}"
+        problems.refuse(f"alluxio_check_folders.{name}", "a dataset's name", "there is no such dataset", remedy)
+
+
 def _check_host(intent: FleetIntent, problems: Problems) -> None:
     """Platform host runs FUSE only: a cluster, where datasets are read through one, runs elsewhere."""
     masters, platform = intent.alluxio_cluster.masters, intent.alluxio_platform

@@ -155,6 +155,21 @@ class Source(_Fact):
     bytes: int | None
 
 
+class TunedSetting(_Fact):
+    """What playbooks/tune.yml has kept of one setting, and why."""
+
+    amount: int
+    why: str
+    at: str
+
+
+class TunedMount(_Fact):
+    """What was kept for one dataset's mount, by setting; `behind`: what served the mount when it was tried."""
+
+    behind: str
+    kept: dict[str, TunedSetting]
+
+
 class Facts(_Fact):
     """Everything the planner knows about one node."""
 
@@ -185,4 +200,5 @@ class Facts(_Fact):
     leftovers: list[Leftover] = Field(default_factory=list)
     clock_skew: float = 0.0
     names: list[FoundName] = Field(default_factory=list)
+    tuned: dict[str, TunedMount] = Field(default_factory=dict)
     owned: dict[str, object]

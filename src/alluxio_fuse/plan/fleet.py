@@ -1,9 +1,11 @@
 """What a plan starts from: the fleet as said and as found, reduced to what values depend on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.facts import TunedMount
 from alluxio_fuse.plan.intent import CacheTier, FleetIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
@@ -38,12 +40,13 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: its name, its address, and which kind it is."""
+    """A node: its name, its address, which kind it is, and what was tuned on it, by dataset."""
 
     name: str
     address: str
     bind: str
     kind: Kind
+    tuned: Mapping[str, TunedMount] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

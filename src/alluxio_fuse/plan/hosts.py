@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.fleet import Fleet, Node
 from alluxio_fuse.plan.layout import ALIASES
 from alluxio_fuse.plan.node import NodePlan
@@ -41,6 +42,7 @@ class Nodes(Mapping[str, dict[str, Service]]):
         for name, service in services.items():
             if name.startswith("fuse/"):
                 service["properties"] = _with(service["properties"], own)
+                service.update(settings.tuned(service, node.tuned.get(name.removeprefix("fuse/"))))
             elif name != "node":
                 service["bind_address"] = bind
                 service["ports"] = ports.ports(name, offset, quorum)

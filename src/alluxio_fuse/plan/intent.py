@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from alluxio_fuse.plan.units import Size, parse_duration
+from alluxio_fuse.plan.units import GIB, Size, parse_duration
 
 Medium = Literal["memory", "ssd", "hdd"]
+Profile = Literal["fio", "tfrecord", "readers", "open-files"]
+Setting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
 SCHEMES = ("file", "s3")
 
 
@@ -284,6 +286,14 @@ class Kubernetes(Strict):
     keep_journal: bool = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
+class CheckBudget(Strict):
+    """What the check may cost where `alluxio_check_disruptive` is false: for each dataset on each node."""
+
+    bytes: Size = Field(8 * GIB, ge=1, description="Bytes read from elsewhere than the page cache.")
+    under_store: Size = Field(4 * GIB, ge=1, description="Bytes of these from the under store.")
+    seconds: int = Field(600, ge=1, description="Seconds of reading.")
+
+
 class NodeIntent(Strict):
     """Variables that may differ from host to host."""
 
@@ -331,22 +341,44 @@ class FleetIntent(Strict):
     alluxio_libfuse: Literal[2, 3] | None = Field(None, description="libfuse's version. Unset: chosen.")
     alluxio_overrides: dict[str, Any] = Field({}, description='Derived values said otherwise: {"worker.heap": 2Gi}.')
     alluxio_force: list[str] = Field([], description="Names of invariants that may be broken.")
+    alluxio_confirm: str = Field(
+        "", description="With -e, the environment's name, where something is taken away from others than `local`."
+    )
+    alluxio_under_readers: bool = Field(
+        False, description="With -e: mounts are replaced or taken away though somebody reads, who loses his open files."
+    )
     alluxio_check_disruptive: bool = Field(False, description="The check may drop the node's page cache.")
+    alluxio_check_budget: CheckBudget = Field(
+        CheckBudget(),
+        description="What the check may cost where it may not disrupt; what goes over it reads `not tested`.",
+    )
     alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
     alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
-    alluxio_check_fio: bool = Field(
-        False, description="The check reads large files with fio, too, and installs it where it is missing."
+    alluxio_check_profiles: list[Profile] = Field(
+        [],
+        description="Studies that the check makes besides, where caches may be dropped: `fio` (large files by fio,"
+        " whole and in ImageNet's block mix; installs it), `tfrecord` (records against JPEG files), `readers` (1 to 32,"
+        " each with files of its own), `open-files` (reading while up to 65536 are held open).",
     )
     alluxio_check_at_once: bool = Field(
-        True, description="All nodes read at the same time; false: one after the other, each as if it were alone."
-    )
-    alluxio_check_reader_counts: list[Annotated[int, Field(ge=1, le=256)]] = Field(
-        [],
-        description="The check reads small files by so many readers, too, for example [1, 2, 4, 8, 16, 32]; only where"
-        " caches may be dropped.",
+        True,
+        description="All nodes read at the same time, and are judged together, too; false: one after the other, each as"
+        " if it were alone.",
     )
     alluxio_check_compare: list[str] = Field(
         [], description="Environments on the same nodes whose mounts of the same datasets are read in the same rounds."
+    )
+    alluxio_check_folders: dict[str, list[Annotated[str, Field(pattern="^/.*[^/]$")]]] = Field(
+        {},
+        description="Folders with the same files as a dataset, for example on a shared filesystem or another product's"
+        " mount, read in the same rounds: {imagenet: [/mnt/nfs/imagenet]}.",
+    )
+    alluxio_tune: dict[Setting, list[Annotated[int, Field(ge=0)]]] = Field(
+        {}, description="Amounts that playbooks/tune.yml tries, by setting; one that is not named is tried as usual."
+    )
+    alluxio_tune_passes: int | None = Field(None, ge=3, description="Rounds of playbooks/tune.yml. Unset: 5.")
+    alluxio_tune_among_readers: bool = Field(
+        False, description="playbooks/tune.yml also tries on mounts that others read from."
     )
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")

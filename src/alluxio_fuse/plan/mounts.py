@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape
@@ -94,6 +95,8 @@ class Mounts:
                 "127.0.0.1", "bind_address", "counters are read on the node itself", "Alluxio listens everywhere"
             ),
         }
+        medium = cache.room.medium if cache.room else None
+        service |= settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
         if not shape.through_cluster:
             service["under_store"] = Value(
                 shape.source or fleet.sample_source,

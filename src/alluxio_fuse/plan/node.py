@@ -190,7 +190,6 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
         "level": memory.level(divided.level),
         "cache_media": _media(fleet, layout),
         "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.read_ahead(fleet.upstream, cached)),
-        "max_background": fleet.overrides.apply("node", "max_background", fuse.max_background(fleet.upstream)),
         "nofile": nofile(kind.nofile),
     }
 

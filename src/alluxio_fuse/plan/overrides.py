@@ -45,13 +45,20 @@ OVERRIDABLE: Final[dict[str, dict[str, Callable[[Any], Any]]]] = {
         "memory_reserve": parse_size,
         "page_cache_floor": parse_size,
         "read_ahead_kb": _count,
-        "max_background": _count,
     },
     "master": _JVM,
     "job_master": _JVM,
     "worker": {**_JVM, "tier_quota": parse_size},
     "job_worker": _JVM,
-    "fuse": {**_JVM, "mount_options": _texts, "client_cache_size": parse_size, "metadata_cache_entries": _count},
+    "fuse": {
+        **_JVM,
+        "mount_options": _texts,
+        "client_cache_size": parse_size,
+        "metadata_cache_entries": _count,
+        "read_ahead_kb": _count,
+        "max_background": _count,
+        "congestion_threshold": _count,
+    },
 }
 
 

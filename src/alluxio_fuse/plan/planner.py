@@ -7,7 +7,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
-from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_paths, check_platform
+from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_folders, check_paths, check_platform
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
@@ -79,6 +79,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     for name in problems.force - INVARIANTS.keys():
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
+    check_folders(intent, problems)
     if intent.alluxio_platform == "host" and (unused := [name for name in said if "masters" in said[name]["groups"]]):
         problems.warn(
             "masters", f"platform host runs no masters: that {', '.join(unused)} is in this group means nothing"
@@ -106,7 +107,7 @@ def _nodes(
         address, bind = address_of(
             name, said.alluxio_bind_address, facts, problems, platform=intent.alluxio_platform, alone=alone
         )
-        nodes.append(Node(name, address, bind, kinds[name]))
+        nodes.append(Node(name, address, bind, kinds[name], facts.tuned))
     return nodes
 
 

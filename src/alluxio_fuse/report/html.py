@@ -5,13 +5,14 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from alluxio_fuse.check.gate import Gate
-from alluxio_fuse.check.passes import WAYS
-from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.profiles import WAYS
+from alluxio_fuse.check.rows import Row, records_against_files
 from alluxio_fuse.check.table import of_disk
 from alluxio_fuse.check.verdict import Check, Dataset
 from alluxio_fuse.report import plots
 
 KINDS = {"small": "Small files", "large": "Large files"}
+BY_NUMBER = {"readers": "number of readers", "open files": "number of files held open"}
 
 
 def render(check: Check) -> str:
@@ -25,7 +26,7 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
     kinds = [kind for kind in KINDS if any(row.kind == kind for row in dataset.rows)]
     drawn = []
     for kind in kinds:
-        rows = [row for row in _of(dataset, kind) if row.kind != "readers"]
+        rows = [row for row in _of(dataset, kind) if row.kind not in BY_NUMBER]
         name = f"{KINDS[kind]} of {dataset.name}"
         drawn.append(
             {
@@ -35,22 +36,21 @@ def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:
                 "latency": plots.latencies(f"{name}: time from open to close", rows),
             }
         )
-    by_readers = [row for row in dataset.rows if row.kind == "readers"]
-    if by_readers:
-        name = f"Small files of {dataset.name}"
-        throughput = plots.ranges(f"{name}: throughput by number of readers", by_readers, None, "")
-        drawn.append({"heading": "Small files, by number of readers", "throughput": throughput})
+    for kind, by in BY_NUMBER.items():
+        throughput = plots.ranges(f"Small files of {dataset.name}: throughput by {by}", _of(dataset, kind), None, "")
+        drawn.append({"heading": f"Small files, by {by}", "throughput": throughput})
     return {
         "data": dataset,
         "kinds": drawn,
         "origins": plots.origins(f"{dataset.name}: where the bytes came from", dataset.rows),
+        "records": list(records_against_files(dataset.rows)),
         "of_disk": [of_disk(row, dataset.rows) for row in dataset.rows],
     }
 
 
 def _of(dataset: Dataset, kind: str) -> list[Row]:
     """Rows of bytes of a kind, in whatever way they were read."""
-    return [row for row in dataset.rows if kind in (row.kind, WAYS.get(row.kind, ("",))[0]) and row.bytes]
+    return [row for row in dataset.rows if kind in (row.kind, *WAYS.get(row.kind, ())[:1]) and row.bytes]
 
 
 def _line(rows: list[Row], gate: Gate) -> tuple[float | None, str]:

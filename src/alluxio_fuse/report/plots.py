@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import ceil, floor, log10
 
 from alluxio_fuse.check.evidence import LEVELS
-from alluxio_fuse.check.passes import WAYS
+from alluxio_fuse.check.profiles import WAYS
 from alluxio_fuse.check.rows import Row
 
 WIDTH, LABEL, VALUE = 880, 230, 170  # pixels: whole plot, names on the left, numbers on the right
@@ -20,7 +20,7 @@ LEAST_FILES = 20  # fewer have no distribution worth a line
 
 def label(row: Row) -> str:
     """What a row is called in plots."""
-    if row.kind == "readers":
+    if row.heading != row.kind:
         return f"{row.path}, {row.heading}"
     name = f"{row.path}, {row.state}" if row.path != row.state else "disk, cold"
     return f"{name}, {row.kind}" if row.kind in WAYS else name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from alluxio_fuse.containers import is_of
 from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready, made_from
 
 #: name: what the platform calls it; node: where it runs, "" where nowhere; state: "as planned", "behind" (it runs, but
@@ -47,8 +48,7 @@ def _container(planned: Mapping[str, Any], found: Mapping[str, Any] | None, node
     state = found["State"]
     if state["Status"] != "running":
         return _service(name, node, DOWN, f"the container is {state['Status']} (exit code {state.get('ExitCode')})")
-    labels = found["Config"].get("Labels") or {}
-    if labels.get("alluxio-fuse.digest") != planned["digest"]:
+    if not is_of(found, planned):
         return _service(name, node, BEHIND, "it runs what was planned before: playbooks/services.yml replaces it")
     return _service(name, node, AS_PLANNED, "")
 

@@ -38,6 +38,8 @@ def fuse(dataset: str, **cache: Any) -> dict[str, Any]:
         mount_options=["allow_other", "ro"],
         libfuse_version=2,
         environment={"MAX_IDLE_THREADS": "64"},
+        settings_file=f"/var/lib/a/mount-settings/{dataset}",
+        read_ahead_kb=2048,
         client_cache={"enabled": True, "page_size": MIB, "path": f"/mnt/nvme0/a/client-cache/{dataset}", **cache},
     )
 
@@ -80,6 +82,7 @@ def plan() -> dict[str, Any]:
         "image": "registry.example:5000/a/alluxio-fuse:2.9.6",
         "java_major": 17,
         "masters": ["a-master-0"],
+        "node_access": True,
         "kubernetes": {"node_selector": {}, "tolerations": [], "pull_secrets": [], "storage_class": ""},
         "datasets": [
             dataset("imagenet", "s3://bucket/imagenet/", options={"alluxio.underfs.s3.endpoint": "https://s3"}),
@@ -157,6 +160,13 @@ def test_nodes_that_differ_are_refused_by_name(plan: dict[str, Any]) -> None:
     plan["nodes"]["node-1"]["worker"]["heap"]["amount"] = 5 * GIB
     with pytest.raises(UnlikeNodesError, match="worker: node-0 and node-1 differ in heap"):
         chart_values(plan)
+
+
+def test_what_was_tuned_on_a_node_is_no_difference_and_stays_there(plan: dict[str, Any]) -> None:
+    plan["nodes"]["node-1"]["fuse/imagenet"]["read_ahead_kb"]["amount"] = 512
+    assert chart_values(plan)["fuse"]["settingsPath"] == "/var/lib/a/mount-settings"
+    plan["fleet"]["node_access"]["amount"] = False
+    assert chart_values(plan)["fuse"]["settingsPath"] == ""
 
 
 def test_an_edited_template_is_another_digest(tmp_path: Path) -> None:

@@ -69,6 +69,13 @@ def test_aims_are_ratios_of_one_run(measured: dict[str, Any]) -> None:
     assert lines["small_vs_upstream_defaults"] == "aim small_vs_upstream_defaults - >=9 missed (upstream, worker)"
 
 
+def test_four_passes_are_too_few_for_an_aim(measured: dict[str, Any]) -> None:
+    left_out = next(one for one in measured["results"] if (one["path"], one["state"]) == ("disk", "disk"))
+    results = [one | {"storage_bytes": 0} if one is left_out else one for one in measured["results"]]
+    lines = {aim.name: aim.line() for aim in aims(judged(measured | {"results": results}).datasets[0].rows)}
+    assert lines["small_vs_disk"] == "aim small_vs_disk - >=1.2 missed (disk)"
+
+
 def test_a_peer_that_asked_its_store_is_not_cached(measured: dict[str, Any]) -> None:
     one = next(one for one in measured["results"] if (one["path"], one["state"]) == ("mount", "client-cache"))
     asked = one | {"path": "peer", "state": "cached", "counters": {"under_store": one["expected_bytes"] * 0.5}}

@@ -114,3 +114,10 @@ def test_origins_add_up(passed: Made) -> None:
         assert shares[level] == 1.0
         assert sum(shares.values()) == pytest.approx(1)
     assert origins(Result.model_validate(passed("mount", "page-cache")))["page_cache"] == 1.0
+
+
+@pytest.mark.parametrize(("resident", "why"), [(0.0, None), (1.0, "100% was in the page cache before")])
+def test_of_a_folder_beside_only_the_page_cache_is_known(passed: Made, resident: float, why: str | None) -> None:
+    nfs = {"point": "/mnt/nfs", "type": "nfs4", "source": "filer:/x"}
+    one = passed("mount", "client-cache") | {"path": "/mnt/nfs/set", "state": "uncached", "mount": nfs, "counters": {}}
+    assert doubt(Result.model_validate(one | {"resident_before": resident})) == why

@@ -1,6 +1,5 @@
 """What the check writes: JSON of its published schema, JUnit XML, a table."""
 
-import copy
 import json
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -46,23 +45,6 @@ def test_the_table_says_figures_state_and_verdict(result: Check) -> None:
     assert "* measured when these bytes were read for the first time, last at 2026-11-21T08:00:00Z" in text
 
 
-def test_nodes_that_read_at_once_are_summed_and_the_slowest_is_named(measured: dict[str, Any]) -> None:
-    slow = copy.deepcopy(measured) | {"host": "gpu-2"}
-    for one in slow["results"]:
-        one["files_per_s"] /= 2
-    gates = {"name": "8 x V100, resnet50", "files_per_s": 3000.0}
-    said = check([measured | {"host": "gpu-1"}, slow], gates, SETTINGS, "", {}).fleet
-    one = next(one for one in said if (one.kind, one.state) == ("small", "client-cache"))
-    assert (one.nodes, one.slowest, one.files_per_s) == (2, "gpu-2", 8160 * 1.5)
-    assert one.fastest_to_slowest == pytest.approx(2.0)
-    assert one.wanted_files_per_s == 6000.0
-    assert "slowest gpu-2, 2.00 x below the fastest" in one.said()
-    turns = check([measured | {"host": "gpu-1"}, slow], gates, SETTINGS | {"at_once": False}, "", {}).fleet
-    one = next(one for one in turns if (one.kind, one.state) == ("small", "client-cache"))
-    assert (one.files_per_s, one.mb_per_s, one.wanted_files_per_s) == (None, None, None)
-    assert one.said().endswith("2 nodes, one after the other: slowest gpu-2, 2.00 x below the fastest")
-
-
 def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, Any]) -> None:
     one = next(
         r for r in measured["results"] if (r["path"], r["kind"], r["state"]) == ("mount", "small", "client-cache")
@@ -74,6 +56,36 @@ def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, A
     undecided = [{**one, "resident_before": 1.0} for one in counted]
     result = check([measured | {"results": [*measured["results"], *undecided]}], {}, SETTINGS, "", {})
     assert "32 readers files, mount, client-cache" in table.render(result)
+
+
+def test_records_are_compared_with_files_of_a_sample_each(measured: dict[str, Any]) -> None:
+    large = next(
+        r for r in measured["results"] if (r["path"], r["kind"], r["state"]) == ("mount", "large", "client-cache")
+    )
+    records = large | {"kind": "records", "records": 7000, "seconds": 0.5, "mb_per_s": 1604.0}
+    result = check([measured | {"results": [*measured["results"], records]}], {}, SETTINGS, "", {})
+    said = (
+        "TFRecord against files of a sample each, mount: 14000 records/s against 8160 files/s, 1.72 x; 1.71 x the MB/s"
+    )
+    assert said in table.render(result)
+    assert said in html.render(result)
+
+
+@pytest.mark.parametrize(
+    ("profile", "disruptive", "why"),
+    [
+        ("tfrecord", True, "no large file is a TFRecord file"),
+        ("fio", False, "alluxio_check_disruptive is false"),
+        ("open-files", True, "no pass was made"),
+    ],
+)
+def test_a_profile_that_was_not_measured_says_why(
+    measured: dict[str, Any], profile: str, disruptive: bool, why: str
+) -> None:
+    (dataset,) = check([measured], {}, SETTINGS | {"profiles": [profile], "disruptive": disruptive}, "", {}).datasets
+    (row,) = {row.why for row in dataset.rows if not row.established}
+    assert row.removeprefix("not tested: ") == why
+    assert (row == why) == (why == "no pass was made")
 
 
 def test_one_node_is_no_fleet(result: Check) -> None:

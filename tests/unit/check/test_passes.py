@@ -1,5 +1,6 @@
 """Slices: every byte is read for the first time once, and what the check reads is resident."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alluxio_fuse.check import passes, warming
+from alluxio_fuse.check.profiles import KINDS
 from check.made import HEADER, MOUNT
 
 SETTINGS = passes.Settings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
@@ -36,7 +38,7 @@ def files(of: list[passes.Pass], kind: str) -> list[int]:
 def test_first_reads_never_meet_a_file_twice(small: int, large: int, cache: int) -> None:
     head = header(small, large)
     once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, MOUNT, cache, True)
-    for kind in passes.KINDS:
+    for kind in KINDS:
         read = files(once, kind)
         assert len(read) == len(set(read))
         if head["bytes"] <= cache:
@@ -48,7 +50,7 @@ def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
     first = passes.first_passes(HEADER, MOUNT, True)
     assert [one["name"] for one in first if one["kind"] == "large"] == [f"cold {n}, large files" for n in (1, 2, 3)]
     fill = passes.fill_passes(HEADER, MOUNT, 1 << 40, True)
-    assert [sum(one["kind"] == kind for one in fill) for kind in passes.KINDS] == [5, 3]
+    assert [sum(one["kind"] == kind for one in fill) for kind in KINDS] == [5, 3]
 
 
 def test_without_a_cluster_nothing_is_filled_and_cold_is_read_again_and_again() -> None:
@@ -70,7 +72,7 @@ def test_through_a_cluster_elsewhere_no_first_read_is_kept() -> None:
 def test_the_check_reads_what_is_resident(cache: int) -> None:
     fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)
     check = passes.rounds(HEADER, DATASET | {"client_cache_bytes": cache}, SETTINGS)
-    for kind in passes.KINDS if cache else ():
+    for kind in KINDS if cache else ():
         assert set(files([one for one in check if one["state"] == "client-cache"], kind)) <= set(files(fill, kind))
 
 
@@ -116,25 +118,39 @@ def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
     assert {one["metrics"]["fuse"][0] for one in rounds if one["path"] == "defaults"} == {"127.0.0.1:50000"}
 
 
-def test_records_and_fio_are_read_where_there_are_records_and_fio_is_wanted() -> None:
-    def kinds(head: dict[str, Any], **changed: Any) -> set[str]:
-        return {one["kind"] for one in passes.rounds(head, DATASET, SETTINGS.model_copy(update=changed))}
+@pytest.mark.parametrize(
+    ("profile", "rows"),
+    [
+        ("fio", {"fio", "imagenet mix"}),
+        ("tfrecord", {"records"}),
+        ("readers", {"readers"}),
+        ("open-files", {"open files"}),
+    ],
+)
+def test_a_profile_adds_its_rows_where_caches_may_be_dropped(profile: str, rows: set[str]) -> None:
+    def kinds(**changed: Any) -> set[str]:
+        settings = passes.Settings.model_validate(SETTINGS.model_dump() | changed)
+        return {one["kind"] for one in passes.rounds(HEADER | {"records": True}, DATASET, settings)}
 
-    assert kinds(HEADER) == {"small", "large", "list", "stat"}
-    assert kinds(HEADER | {"records": True}, fio=True) == {"small", "large", "list", "stat", "records", "fio"}
-    assert kinds(HEADER | {"records": True}, fio=True, disruptive=False) == {"small", "large"}
+    assert kinds() == {"small", "large", "list", "stat"}
+    assert kinds(profiles=[profile]) == kinds() | rows
+    assert kinds(profiles=[profile], disruptive=False) == {"small", "large"}
 
 
-def test_numbers_of_readers_are_compared_in_every_round_where_asked() -> None:
-    def counted(**more: object) -> list[tuple[int, str, int]]:
-        made = passes.rounds(HEADER, DATASET, SETTINGS.model_copy(update=more))
-        return [(one["round"], one["path"], one["readers"]) for one in made if one["kind"] == "readers"]
+def test_what_a_dataset_has_no_files_for_is_not_read() -> None:
+    chosen = SETTINGS.model_copy(update={"profiles": ["fio", "tfrecord", "open-files"]})
+    kinds = {one["kind"] for one in passes.rounds(header(200, 0), DATASET, chosen)}
+    assert not kinds & {"fio", "imagenet mix", "records", "open files"}
 
-    assert counted() == []
-    assert counted(reader_counts=[1, 8], disruptive=False) == []
-    once = [("mount", 1), ("mount", 8), ("disk", 1), ("disk", 8)]
-    expected = [(number, *one) for number in range(1, SETTINGS.passes + 1) for one in once]
-    assert sorted(counted(reader_counts=[1, 8])) == sorted(expected)
+
+def test_numbers_of_readers_and_of_open_files_are_read_in_every_round() -> None:
+    def numbered(profile: str, key: str) -> list[tuple[int, str, int]]:
+        made = passes.rounds(HEADER, DATASET, SETTINGS.model_copy(update={"profiles": [profile]}))
+        return sorted((one["round"], one["path"], one[key]) for one in made if "way" in one and one.get(key, 4) != 4)
+
+    rounds, paths = range(1, SETTINGS.passes + 1), ("mount", "disk")
+    assert numbered("readers", "readers") == sorted(product(rounds, paths, (1, 2, 8, 16, 32)))
+    assert numbered("open-files", "held") == sorted(product(rounds, paths, (256, 1024)))  # 4000 files, no 4096
 
 
 def test_training_is_emulated_where_there_are_enough_files_for_it() -> None:

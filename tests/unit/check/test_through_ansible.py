@@ -16,12 +16,12 @@ SAMPLE = {"images": 40, "shards": 1, "shard_bytes": 500_000, "seed": 7}
 
 def play(folder: Path) -> list[dict[str, Any]]:
     """Values are templates of nested lists, as the plan's are."""
-    state, run = f"{folder}/state", f"{folder}/run"
+    state, run = f"{folder}/{{{{ inventory_hostname }}}}", f"{folder}/run"
     dataset = {
         "name": "sample",
-        "source": f"file://{folder}/sample",
+        "source": f"file://{state}/sample",
         "alluxio_path": "/sample",
-        "mount_point": "{{ folder }}/sample",
+        "mount_point": "{{ folder }}/{{ inventory_hostname }}/sample",
         "client_cache_bytes": 1 << 30,
         "metrics": {process: ["127.0.0.1:1"] for process in ("fuse", "worker", "master")},
     }
@@ -30,7 +30,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
             "role": "dataset",
             "vars": {
                 "dataset_state_dir": state,
-                "dataset_sample": SAMPLE | {"path": f"{folder}/sample"},
+                "dataset_sample": SAMPLE | {"path": f"{state}/sample"},
                 "dataset_datasets": "{{ datasets }}",
             },
         },
@@ -47,15 +47,20 @@ def play(folder: Path) -> list[dict[str, Any]]:
         {"role": "report", "vars": {"report_run_dir": run}},
     ]
     variables = {"ansible_python_interpreter": sys.executable, "folder": str(folder), "datasets": [dataset]}
-    return [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "roles": roles}]
+    return [{"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables, "roles": roles}]
+
+
+def run_on(folder: Path, *hosts: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    (folder / "play.yml").write_text(yaml.safe_dump(play(folder)))
+    (folder / "hosts.ini").write_text("\n".join(hosts))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", str(folder / "hosts.ini"), "-e", "__check_lead_s=2"]
+    command.append(str(folder / "play.yml"))
+    return folder, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    folder = tmp_path_factory.mktemp("ran")
-    (folder / "play.yml").write_text(yaml.safe_dump(play(folder)))
-    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", "localhost,", str(folder / "play.yml")]
-    return folder, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return run_on(tmp_path_factory.mktemp("ran"), "one")
 
 
 def test_a_folder_is_no_mount_and_the_job_ends_as_failed(ran: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -73,7 +78,7 @@ def test_a_dataset_that_cannot_be_measured_fails(ran: tuple[Path, subprocess.Com
     check = json.loads((folder / "run/check.json").read_text())
     assert check["verdict"] == "FAIL"
     (reason,) = check["reasons"]
-    assert reason.startswith("unknown on localhost: not measured: ")
+    assert reason.startswith("unknown on one: not measured: ")
     assert "verdict  FAIL" in answer.stdout
 
 
@@ -89,4 +94,11 @@ def test_everything_was_written(ran: tuple[Path, subprocess.CompletedProcess[str
     folder, _ = ran
     assert "FAIL" in (folder / "run/report.html").read_text()
     assert ET.parse(folder / "run/check.xml").getroot().tag == "testsuites"  # noqa: S314 (our own)
-    assert (folder / "state/manifests/sample.jsonl").stat().st_mode & 0o777 == 0o644
+    assert (folder / "one/manifests/sample.jsonl").stat().st_mode & 0o777 == 0o644
+
+
+def test_both_nodes_began_the_same_passes_at_the_same_moment(tmp_path: Path) -> None:
+    """They are no mounts, so that nothing is proven of them; that they were read is in what was shown."""
+    _, answer = run_on(tmp_path, "one", "two")
+    for host in ("one", "two"):
+        assert answer.stdout.count(f"{host}: 1: all nodes at once, small files") == 1

@@ -136,3 +136,21 @@ def test_only_a_mount_at_exactly_the_path_counts(home: Path, path: str, found: s
 def test_something_else_at_the_mount_point_is_refused(home: Path) -> None:
     script = "clear_mount_point /proc 2>&1 && echo cleared || echo refused"
     assert shell("mounts.sh", script, home)[-1] == "refused"
+
+
+def test_settings_of_a_mount_are_set_where_sys_is_read_only(home: Path, tmp_path: Path) -> None:
+    """A stand-in for mount(8): what would be the kernel's files are looked at when they are unmounted."""
+    (tmp_path / "set").write_text("# Made by a\nread_ahead_kb=1024\nmax_background=64\ncongestion_threshold=48\n")
+    script = f"""
+    mount_entry() {{ echo "fuse.alluxio-fuse alluxio-fuse 0:7777"; }}
+    mountpoint() {{ return 0; }}
+    mount() {{ mkdir -p "$4/class/bdi/0:7777" "$4/7777"; }}
+    umount() {{ (cd "$1" && grep -r . . | sort) ; rm -r "${{1:?}}"/*; }}
+    apply_settings /mnt/set {tmp_path}/set
+    apply_settings /mnt/set {tmp_path}/none
+    """
+    assert shell("mounts.sh", script, home) == [
+        "./class/bdi/0:7777/read_ahead_kb:1024",
+        "./7777/congestion_threshold:48",
+        "./7777/max_background:64",
+    ]

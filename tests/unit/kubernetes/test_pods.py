@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.kubernetes import pods
+from alluxio_fuse.kubernetes import objects, pods
 
 
 def pod(component: str, node: str = "gpu-1", ready: bool = True, **status: Any) -> dict[str, Any]:
@@ -90,13 +90,15 @@ GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "
     ],
 )
 def test_pods_that_may_read_are_users_of_their_node(spec: dict[str, Any], found: bool) -> None:
-    told = pods.endpoints([], [other("trainer", **spec)], "a")["users"]
-    assert told == ({"gpu-1": ["pod team/trainer"]} if found else {})
+    told = pods.endpoints([], [other("trainer", **spec)], "a")
+    named = {"gpu-1": ["pod team/trainer"]}
+    assert told["users"] == (named if found else {})
+    assert told["readers"] == (named if found and spec is not GPU else {})
 
 
 def test_our_own_pods_are_no_users() -> None:
     ours = other("fuse", **folder("/mnt/a/imagenet"))
-    ours["metadata"]["labels"] = {pods.NAME: "alluxio-fuse", pods.INSTANCE: "a"}
+    ours["metadata"]["labels"] = objects.labels("a", "access")
     assert pods.endpoints([], [ours], "a")["users"] == {}
     assert pods.endpoints([], [ours], "b")["users"] == {}
     ended = other("trainer", **GPU)

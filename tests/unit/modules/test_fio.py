@@ -65,3 +65,13 @@ def test_what_fio_complains_of_is_said(fake: SimpleNamespace) -> None:
     fake.stderr, fake.returncode = "fio: unknown engine", 1
     with pytest.raises(OSError, match="fio ended with 1: fio: unknown engine"):
         fio.timed("/mnt", ENTRIES[:1], 1)
+
+
+def test_the_mix_too_asks_for_every_byte_once(fake: SimpleNamespace) -> None:
+    fake.stdout = answer(("0.0", 2_500_000, 20.0))
+    fio.timed("/mnt", ENTRIES, 2, mix=True)
+    sizes = [int(argument.partition("=")[2]) for argument in fake.command if argument.startswith("--size=")]
+    assert sizes == [2_500_000 // 2048 * 2048, 2_500_000 % 2048, 10, 1 << 20]
+    shares = [int(part.partition("/")[2]) for part in fio.MIX.split(":")]
+    assert sum(shares) == 100
+    assert fake.command.count(f"--bssplit={fio.MIX}") == fake.command.count("--rw=randread") == 2

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -160,3 +161,29 @@ def test_file_digest_is_sha256(tmp_path: Path) -> None:
     view = memoryview(bytearray(reader.BUFFER_BYTES))
     expected = (2_100_000, hashlib.sha256(b"abc" * 700_000).hexdigest())
     assert reader.file_digest(str(tmp_path / "file"), view) == expected
+
+
+def test_files_are_read_while_others_stay_open(listed: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most: list[int] = []
+
+    def counted(path: str, flags: int) -> int:
+        fd = opened(path, flags)
+        most.append(len([*Path("/proc/self/fd").iterdir()]))
+        return fd
+
+    opened = os.open
+    monkeypatch.setattr(reader.os, "open", counted)
+    work = reader._holder(6)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    share = reader.read_share(str(source), entries(listed), work)
+    assert (share.files, share.bytes) == (21, sum(entry.size for entry in entries(listed)))
+    assert max(most) - before == 7  # six, and the one that is read
+
+
+def test_no_more_files_are_held_than_the_limit_allows(listed: Path, source: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = (limit[1] - reader.SPARE_FILES) * 2
+    timed = reader.timed(str(source), entries(listed), 2, "hold", limit[1] * 4)
+    assert (timed["held"], timed["files"], timed["wrong"]) == (most, 21, 0)
+    assert "held" not in reader.timed(str(source), entries(listed), 2)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limit)

@@ -26,3 +26,14 @@ def test_a_gpu_at_work_is_told(text: str, busy: list[str]) -> None:
 def test_a_node_without_a_driver_has_no_busy_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert users.busy_gpus() == []
+
+
+def test_a_reader_below_a_folder_is_told_though_it_opens_a_file_only_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([[], [], ["python3 (7)"]])
+    monkeypatch.setattr(users, "readers_of", lambda device: next(looks) if device == "0:7" else ["everybody (1)"])
+    own = {"point": "/mnt/own", "type": "ext4", "device": "8:1"}  # a folder that is made a shared mount
+    fuse = {"point": "/mnt/own/set/data", "type": "fuse.alluxio-fuse", "device": "0:7"}
+    assert users.readers_at("/mnt/own/set", [own, fuse], seconds=30) == ["python3 (7)"]
+    assert users.readers_at("/mnt/ow", [own, fuse], seconds=30) == []

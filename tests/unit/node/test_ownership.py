@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.filter.ownership import as_owned_settings, raised
 from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
 
 
@@ -78,3 +79,12 @@ def test_missing_folders_are_recorded_once_and_first(tmp_path: Path) -> None:
     one, two = item("file", f"{tmp_path}/a/b/one", role="r"), item("file", f"{tmp_path}/a/b/two", role="r")
     named = [entry["id"] for entry in ownership.with_parents([one, two])]
     assert named == [f"{tmp_path}/a", f"{tmp_path}/a/b", one["id"], two["id"]]
+
+
+def test_settings_are_raised_and_never_lowered() -> None:
+    read_only, *disks = (
+        {"path": f"/sys/{name}", "before": now} for name, now in (("ro", 9000), ("more", 8192), ("less", 128))
+    )
+    owned = [item("mount", "/x"), *as_owned_settings(disks, "limits")]
+    now = [read_only, *({**disk, "before": 4096} for disk in disks)]
+    assert [one["value"] for one in raised(now, owned, 4096)] == [9000, 8192, 4096]

@@ -63,6 +63,16 @@ def test_each_node_listens_on_its_own_address_and_asks_the_master() -> None:
     assert made.nodes["node-2"]["fuse/imagenet"]["properties"].amount["alluxio.user.hostname"] == "10.0.0.3"
 
 
+STANDBY = "alluxio.standby.master.grpc.enabled"
+
+
+def test_a_single_master_answers_nothing_before_it_leads() -> None:
+    """Its "no such service" would be a client's "no such file"."""
+    assert plan(v100()).nodes["node-0"]["master"]["properties"].amount[STANDBY] == "false"
+    upstream = plan(v100(alluxio_profile="upstream")).nodes["node-0"]["master"]["properties"].amount
+    assert STANDBY not in upstream
+
+
 def test_three_masters_are_a_quorum() -> None:
     hosts = v100()
     for name in ("node-1", "node-2"):
@@ -72,6 +82,7 @@ def test_three_masters_are_a_quorum() -> None:
     master = plan(hosts).nodes["node-1"]["master"]["properties"].amount
     assert master["alluxio.master.journal.type"] == "EMBEDDED"
     assert master["alluxio.master.hostname"] == "10.0.0.2"
+    assert STANDBY not in master
 
 
 def test_a_gate_above_what_a_mount_delivers_is_refused_not_relaxed(finding: Any) -> None:

@@ -81,3 +81,54 @@ def test_everything_made_is_recorded(both: dict[str, dict[str, Any]]) -> None:
 def test_what_readers_enter_is_removed_only_when_empty(both: dict[str, dict[str, Any]]) -> None:
     folders = containers.folders(list(both.values()), "/var/lib/alluxio-fuse")
     assert [folder["path"] for folder in folders if folder["path"].startswith("/mnt") and folder["contents"]] == []
+
+
+IMAGES = [{"Id": "sha256:planned"}]
+
+
+def running(services: list[dict[str, Any]], **other: Any) -> list[dict[str, Any]]:
+    """Containers as planned, as `podman inspect` says it, but for what is said of one by its service."""
+    return [
+        {
+            "Name": one["name"],
+            "State": {"Status": "running"},
+            "Image": IMAGES[0]["Id"],
+            "Config": {"Labels": {"alluxio-fuse.digest": one["digest"]}},
+            **other.get(one["service"], {}),
+        }
+        for one in services
+    ]
+
+
+def test_what_runs_as_planned_is_not_outdated() -> None:
+    services = [*made().values()]
+    assert containers.outdated(services, running(services), IMAGES) == []
+    assert not containers.reimaged(services, running(services), IMAGES)
+
+
+@pytest.mark.parametrize("other", [{"Image": "sha256:before"}, {"Config": {"Labels": None}}])
+def test_another_image_or_another_plan_is(other: dict[str, Any]) -> None:
+    services = [*made().values()]
+    found = running(services, **{"master": other, "fuse/imagenet-sample": other})
+    assert containers.outdated(services, found, IMAGES) == ["alluxio-fuse-master", "alluxio-fuse-fuse-imagenet-sample"]
+    assert containers.reimaged(services, found, IMAGES) == ("Image" in other)
+    stopped = running(services, worker={"State": {"Status": "exited"}, "Image": "sha256:before"})
+    assert containers.outdated(services, stopped, IMAGES) == []
+
+
+def test_who_is_read_is_held_back() -> None:
+    results = [{"item": {"name": "a"}, "readers": ["python3 (7)"]}, {"item": {"name": "b"}, "readers": []}]
+    assert containers.held_back(results) == {"a": ["python3 (7)"]}
+
+
+def test_a_restored_master_begins_with_the_backup_and_every_cache_is_known() -> None:
+    services = [*made().values()]
+    (master,) = containers.restoring(services, "/var/lib/a/restored.gz")
+    assert master["env"]["ALLUXIO_JAVA_OPTS"].endswith("init.from.backup=file:///var/lib/a/restored.gz")
+    assert master["digest"] != next(one["digest"] for one in services if one["service"] == "master")
+    assert master["volumes"][-1] == "/var/lib/a/restored.gz:/var/lib/a/restored.gz:ro"
+    by_service = {one["service"]: one for one in services}
+    folders = containers.cache_folders(services)
+    assert by_service["fuse/imagenet-sample"]["client_cache"] in folders
+    assert len(folders) == 2
+    assert all(f"{folder}:{folder}" in str(services) for folder in folders)

@@ -63,3 +63,13 @@ def test_what_may_change_is_refreshed() -> None:
         "mount_point": "/mnt/alluxio-fuse/live/data",
         "kernel_s": 10,
     }
+
+
+def test_folders_are_compared_with_the_dataset_that_they_hold() -> None:
+    made = plan(local()).dump()
+    folders = {"imagenet-sample": ["/mnt/nfs/sample"], "other": ["/mnt/nfs/other"]}
+    (target,) = targets.targets(made, "localhost", [made], None, folders)
+    assert target["compare"][1:] == [
+        {"name": "/mnt/nfs/sample", "mount_point": "/mnt/nfs/sample", "state": "uncached", "metrics": {}}
+    ]
+    assert "compare" not in targets.targets(made, "localhost")[0]

@@ -1,0 +1,59 @@
+"""What is tried, and the passes that try it: candidates take turns in every round, so that whatever drifts hits all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from alluxio_fuse.check import passes
+from alluxio_fuse.check.passes import Pass, Settings
+from alluxio_fuse.check.profiles import KINDS
+from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
+
+READ_AHEAD_KB: Final = (128, 256, 512, 1024, 2048, 4096)
+MAX_BACKGROUND: Final = (12, 32, 64, 128)
+CONGESTION_SHARES: Final = (0.5, 0.75, 1.0)  # of max_background
+Amounts = dict[str, int]
+
+
+def candidates(knob: str, current: Amounts, said: Mapping[str, Sequence[int]]) -> list[Amounts]:
+    """Settings that differ from the current ones in one knob, and in what follows from it. `said`: amounts to try."""
+    wanted = {
+        "read_ahead_kb": READ_AHEAD_KB,
+        "max_background": MAX_BACKGROUND,
+        CONGESTION: tuple(int(current["max_background"] * share) for share in CONGESTION_SHARES),
+    }[knob]
+    made = []
+    for amount in said.get(knob, wanted):
+        follows = {CONGESTION: amount * 3 // 4} if knob == "max_background" else {}
+        made.append(current | follows | {knob: amount})
+    return [one for one in made if one[knob] != current[knob]]
+
+
+def trial_passes(
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, tried: Sequence[Amounts]
+) -> list[Pass]:
+    """Rounds of the check's passes with an empty page cache, each gone through with every one of `tried` in turn."""
+    alone = {**dataset, "compare": [], "disk_copy": ""}
+    wanted = [one for one in passes.rounds(header, alone, settings) if _is_wanted(one)]
+    return [changed for one in wanted for changed in _in_turn(one, tried)]
+
+
+def planned(service: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """{settings, knobs, behind} of a FUSE service of plan.json; knobs in the order of trying, none overridden."""
+    free = [knob for knob in SETTINGS if not service[knob]["source"].startswith("alluxio_overrides")]
+    settings = {knob: int(service[knob]["amount"]) for knob in SETTINGS}
+    return {"settings": settings, "knobs": free, "behind": service["behind"]["amount"]}
+
+
+def _is_wanted(one: Pass) -> bool:
+    return one["path"] == "mount" and one["kind"] in KINDS and (one["state"] == "warm-up" or one["before"] is not None)
+
+
+def _in_turn(one: Pass, tried: Sequence[Amounts]) -> Iterator[Pass]:
+    if one["state"] == "warm-up":
+        yield one
+        return
+    begin = one["round"] % len(tried)
+    for settings in [*tried[begin:], *tried[:begin]]:
+        differs = ", ".join(f"{key} {amount}" for key, amount in settings.items() if amount != tried[0][key])
+        name = f"{one['round']}: {one['kind']} files, {differs or 'as it is'}"
+        yield one | {"name": name, "settings": settings}
