@@ -11,6 +11,10 @@
 {{- if eq $values.profile "tuned" -}}
 {{- $sets := .root.Files.Get "files/tuned.yaml" | fromYaml -}}
 {{- $tuned = mergeOverwrite $tuned $sets.all (default dict (get $sets .component)) -}}
+{{- /* Starting, it would say that no file exists, and FUSE remembers that. */ -}}
+{{- if and (eq .component "master") (eq (int $values.master.replicas) 1) -}}
+{{- $_ := set $tuned "alluxio.standby.master.grpc.enabled" "false" -}}
+{{- end -}}
 {{- end -}}
 {{- if and .dataset (or (eq $values.profile "tuned") (include "alluxio.datasetWithin" . | int64)) -}}
 {{- $tuned = mergeOverwrite $tuned (include "alluxio.freshProperties" . | fromYaml) -}}
