@@ -17,6 +17,7 @@ from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.check.verdict import Check, check
 
 SETTINGS: dict[str, Any] = {"passes": 6, "readers": 4, "seed": 2012, "bytes": 1 << 32, "disruptive": True}
+EXPLAINED = 1000  # small files whose calls are timed one by one
 TRIES = 2  # with each read-ahead, in turn: the first one warms
 
 
@@ -58,6 +59,11 @@ class Measuring:
         node = {"host": "localhost", "manifest": self.header, "results": results, "kept": self.first_reads}
         made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return check([self.dataset | node], {"min_disk_ratio": 1.0}, SETTINGS, made, {})
+
+    def small(self) -> list[str]:
+        """Paths of small files, in the seeded order."""
+        chosen = reader.select(self.header, self.entries, SETTINGS["seed"], reader.Selection("small", 0, EXPLAINED))
+        return [entry.path for entry in chosen]
 
     def _read(self, one: dict[str, Any]) -> dict[str, Any]:
         metrics = one.get("metrics", self.dataset["metrics"])

@@ -118,14 +118,16 @@ def test_fuse_is_killed(drill: Callable[..., Drill], here: str) -> None:
 
 
 def test_fuse_is_killed_for_memory(drill: Callable[..., Drill], job: Job, here: str) -> None:
-    """Something else in its pod takes all memory; the kernel ends the process that is said to be worth least."""
+    """Something else in its pod takes all memory, and is told to the kernel as what must not be ended for it."""
+    take = "sleep 5; exec tail /dev/zero"
+    spare = f"for one in $(pgrep -fx 'sh -c {take}'); do echo -1000 >/proc/$one/oom_score_adj; done"
 
     def exhaust() -> None:
-        dear = f"for one in $(pgrep -f '{FUSE}'); do echo 1000 >/proc/$one/oom_score_adj; done"
-        job.podman("exec", here, "sh", "-c", dear)
-        take = ["exec", fuse_pod(job, here), "--container=fuse", "--", "tail", "/dev/zero"]
-        command = [str(job.cluster.programs / "kubectl"), f"--kubeconfig={job.cluster.kubeconfig}", SPACE, *take]
-        subprocess.run(command, capture_output=True, check=False)
+        program = [str(job.cluster.programs / "kubectl"), f"--kubeconfig={job.cluster.kubeconfig}", SPACE]
+        inside = ["exec", fuse_pod(job, here), "--container=fuse", "--", "sh", "-c", take]
+        with subprocess.Popen([*program, *inside], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            time.sleep(3)
+            job.podman("exec", here, "sh", "-c", spare)
 
     done = drill("FUSE killed for memory", exhaust)
     assert done.restarted == only("fuse-imagenet", here)

@@ -73,6 +73,12 @@ def test_a_single_master_answers_nothing_before_it_leads() -> None:
     assert STANDBY not in upstream
 
 
+def test_a_worker_that_is_gone_is_soon_forgotten_by_the_master_and_its_clients() -> None:
+    node = plan(v100()).nodes["node-0"]
+    assert node["master"]["properties"].amount["alluxio.master.worker.timeout"] == "30s"
+    assert node["fuse/imagenet"]["properties"].amount["alluxio.user.worker.list.refresh.interval"] == "15s"
+
+
 def test_three_masters_are_a_quorum() -> None:
     hosts = v100()
     for name in ("node-1", "node-2"):
