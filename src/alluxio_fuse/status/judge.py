@@ -59,7 +59,9 @@ def judge(
     """
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
     # platform host runs no masters: those of a cluster elsewhere are somebody else's to watch
-    layers = _layers(cluster, fleet["datasets"], [] if fleet["platform"] == "host" else fleet["masters"])
+    masters = [] if fleet["platform"] == "host" else fleet["masters"]
+    workers = sum("worker" in node for node in plan["nodes"].values())
+    layers = _layers(cluster, fleet["datasets"], masters, workers)
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [
         _mounted(plan, host, dataset, seen, layers)
@@ -89,21 +91,24 @@ def behind(services: Sequence[Service]) -> list[str]:
 
 
 def _layers(
-    cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], masters: Sequence[str]
+    cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], masters: Sequence[str], workers: int
 ) -> dict[str, str]:
-    """{layer: why it fails, "" where it does not}, from the source on."""
+    """{layer: why it fails, "" where it does not}, from the source on. workers: how many are planned.
+
+    A worker that came back with another address, as pods do, stays lost by its former one for half an hour.
+    """
     led = [one for one in cluster["masters"].values() if not one["why"]]
     silent = [one["why"] for one in cluster["masters"].values() if one["why"]]
     if masters and not led:
         return {"master": "; ".join(silent) or "none runs"}
     away = sorted({d["alluxio_path"] for d in datasets} - {path for one in led for path in one["paths"]}) if led else []
-    lost = max((one["lost"] for one in led), default=0)
+    lost = min((min(one["lost"], workers - one["workers"]) for one in led), default=0)
     served = [one for one in cluster["workers"].values() if not one["why"]]
     refused = [one["why"] for one in cluster["workers"].values() if one["why"]]
     return {
         "namespace": f"{', '.join(away)} not mounted in Alluxio: playbooks/services.yml mounts it" if away else "",
         "worker": "; ".join(refused) if cluster["workers"] and not served else "",
-        "lost worker": f"the master has lost {lost} of its workers" if lost else "",
+        "lost worker": f"the master has lost {lost} of its workers" if lost > 0 else "",
     }
 
 

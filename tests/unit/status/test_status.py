@@ -18,12 +18,14 @@ PLAN = {
     },
     "nodes": {
         "n1": {
+            "worker": {},
             "fuse/imagenet": {
                 "client_cache": {"amount": {"enabled": True, "size": 2**30}},
                 "mount_options": {"amount": ["ro", "kernel_cache"]},
             }
         },
         "n2": {
+            "worker": {},
             "fuse/imagenet": {
                 "client_cache": {"amount": {"enabled": False, "size": 0}},
                 "mount_options": {"amount": ["ro", "kernel_cache"]},
@@ -35,7 +37,7 @@ SERVES = {"state": "serves", "why": "", "readers": ["python (7)"], "waiting": 0,
 MASTER = {
     "why": "",
     "version": "2.9.6",
-    "workers": 1,
+    "workers": 2,
     "lost": 0,
     "capacity": 2**30,
     "used": 2**20,
@@ -56,7 +58,7 @@ def test_what_serves_fails_nowhere() -> None:
     status = judged()
     assert status.failing == []
     shown = table.render(status)
-    assert "1 of 1 answer, 1 live, 1Mi of 1Gi used" in shown
+    assert "1 of 1 answer, 2 live, 1Mi of 1Gi used" in shown
     assert "512Mi of 1Gi" in shown
     assert "FAILING" not in shown
 
@@ -88,8 +90,13 @@ def test_a_master_that_is_nowhere_fails_too() -> None:
     assert status.failing == ["master: none runs"]
 
 
+def test_workers_that_came_back_with_other_addresses_are_not_lost() -> None:
+    assert judged(master={**MASTER, "lost": 2}).failing == []
+
+
 def test_layers_below_the_mounts() -> None:
-    assert judged(master={**MASTER, "lost": 2}).failing == ["lost worker: the master has lost 2 of its workers"]
+    gone = judged(master={**MASTER, "workers": 1, "lost": 2})
+    assert gone.failing == ["lost worker: the master has lost 1 of its workers"]
     assert judged(worker=SILENT).failing == ["worker: n1:19999: Connection refused"]
     [line] = judged(master={**MASTER, "paths": ["/"]}).failing
     assert line.startswith("namespace: /imagenet not mounted")
