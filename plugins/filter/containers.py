@@ -21,6 +21,6 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         return {
-            **filters(containers, "ca_files", "containers", "folders", "owned_items", "site_file", "last_words"),
-            **filters(containers, "outdated", "reimaged", "held_back", "cache_folders", "restoring"),
+            **filters(containers, "ca_files", "containers", "folders", "owned_items", "site_files", "last_words"),
+            **filters(containers, "outdated", "reimaged", "held_back", "cache_folders", "restoring", "rewritten"),
         }

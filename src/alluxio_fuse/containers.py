@@ -81,33 +81,18 @@ def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
 
 
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
-    """Folders of a host that containers write to or readers enter: `{path, uid, gid, mode, contents}`.
+    """Folders of a host that containers write to or readers enter, as items of the module `files`.
 
-    `contents` says whether they are filled by this deployment, so that removal takes what is in them, too. The media
-    that caches lie on, and mount points, are made elsewhere.
+    The media that caches lie on, and mount points, are made elsewhere.
     """
-
-    def folder(path: str, uid: int, mode: str, contents: bool, gid: int | None = None) -> dict[str, Any]:
-        return {"path": path, "uid": uid, "gid": uid if gid is None else gid, "mode": mode, "contents": contents}
-
-    found = [
-        folder(f"{state_dir}/conf", 0, "0755", True),
-        folder(f"{state_dir}/namespace", _SERVICE_USER, "0755", True),
-    ]
-    if any(service["service"] == "master" for service in services):
-        found.append(folder(f"{state_dir}/journal", _SERVICE_USER, "0700", True))
-    parents = [service["mount_parent"] for service in services if service["mount_parent"]]
-    found += [folder(one["client_cache"], 0, "0700", True) for one in services if one["client_cache"]]
-    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
-    found += [folder(root, 0, "0755", False) for root in roots]
-    found += [folder(parent["path"], parent["uid"], parent["mode"], False, parent["gid"]) for parent in parents]
-    return found
+    return _filled(services, state_dir) + _entered(services)
 
 
 def owned_items(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """What the containers platform makes on a host, as items of the ownership record, in the order of making."""
     points = [service["mount_point"] for service in services if service["mount_point"]]
-    items = [("directory", folder["path"], folder["contents"]) for folder in folders(services, state_dir)]
+    items = [("directory", folder["path"], True) for folder in _filled(services, state_dir)]
+    items += [("directory", folder["path"], False) for folder in _entered(services)]
     items += [("directory", point, False) for point in points]
     items += [("mount", service["mount_parent"]["path"], False) for service in services if service["mount_parent"]]
     items += [("container", service["name"], False) for service in services]
@@ -125,6 +110,36 @@ def site_file(
     if service["under_store"]:
         properties |= _keys(datasets, credentials)
     return "".join(f"{key}={_escaped(value)}\n" for key, value in sorted(properties.items()))
+
+
+def site_files(
+    services: Sequence[Mapping[str, Any]],
+    datasets: Sequence[Mapping[str, Any]],
+    credentials: Mapping[str, Mapping[str, str]],
+    authorities: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """What the configuration folders of services hold, as items of the module `files`.
+
+    services: of the platform `containers`, or units of the platform `host`, each of which gets the keys of its own
+    dataset only. authorities: texts of the private CAs, for those that read the under store.
+    """
+    items = []
+    for service in services:
+        uid, gid = map(int, service.get("user", "0:0").split(":"))
+        own = [dataset for dataset in datasets if service.get("dataset", dataset["name"]) == dataset["name"]]
+        text = site_file(service, own, credentials)
+        items.append({"path": service["conf_dir"], "mode": "0755"})
+        path = f"{service['conf_dir']}/alluxio-site.properties"
+        items.append({"path": path, "content": text, "uid": uid, "gid": gid, "mode": "0600"})
+        if authorities and service["under_store"]:
+            text = "\n".join(authorities)
+            items.append({"path": f"{service['conf_dir']}/ca.pem", "content": text, "mode": "0644"})
+    return items
+
+
+def rewritten(services: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> list[str]:
+    """Names of the services whose configuration changed, of paths that the module `files` told."""
+    return [one["name"] for one in services if any(path.startswith(f"{one['conf_dir']}/") for path in paths)]
 
 
 def is_of(found: Mapping[str, Any], service: Mapping[str, Any]) -> bool:
@@ -277,6 +292,31 @@ def _ready(kind: str, mine: dict[str, Any]) -> dict[str, Any]:
     if kind == "fuse":
         return {"mount_point": mine["mount_point"]}
     return {"address": mine["bind_address"], "port": mine["ports"]["rpc"]}
+
+
+def _owned_folder(path: str, uid: int, mode: str, gid: int | None = None) -> dict[str, Any]:
+    return {"path": path, "uid": uid, "gid": uid if gid is None else gid, "mode": mode}
+
+
+def _filled(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
+    """Folders that only this deployment writes to: removal takes what is in them, too."""
+    found = [
+        _owned_folder(f"{state_dir}/conf", 0, "0755"),
+        _owned_folder(f"{state_dir}/namespace", _SERVICE_USER, "0755"),
+    ]
+    if any(service["service"] == "master" for service in services):
+        found.append(_owned_folder(f"{state_dir}/journal", _SERVICE_USER, "0700"))
+    return found + [_owned_folder(one["client_cache"], 0, "0700") for one in services if one["client_cache"]]
+
+
+def _entered(services: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Folders above mount points."""
+    parents = [service["mount_parent"] for service in services if service["mount_parent"]]
+    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
+    return [
+        *(_owned_folder(root, 0, "0755") for root in roots),
+        *(_owned_folder(parent["path"], parent["uid"], parent["mode"], parent["gid"]) for parent in parents),
+    ]
 
 
 def _keys(datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -51,29 +51,18 @@ def units(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
 
 
 def unit_folders(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
-    """Folders that units read and write, and readers enter: `{path, uid, gid, mode, contents}`, in the order of making.
+    """Folders that units read and write, and readers enter, as items of the module `files`, in the order of making.
 
-    `contents` says whether removal takes what is in them, too. Mount points are made elsewhere.
+    Mount points are made elsewhere.
     """
-
-    def folder(path: str, contents: bool, mode: str = "0755", uid: int = 0, gid: int = 0) -> dict[str, Any]:
-        return {"path": path, "uid": uid, "gid": gid, "mode": mode, "contents": contents}
-
-    parents = [unit["mount_parent"] for unit in made]
-    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
-    return [
-        folder(f"{state_dir}/conf", contents=True),
-        *(folder(unit["conf_dir"], contents=True) for unit in made),
-        *(folder(unit["client_cache"], contents=True, mode="0700") for unit in made if unit["client_cache"]),
-        *(folder(root, contents=False) for root in roots),
-        *(folder(one["path"], False, one["mode"], one["uid"], one["gid"]) for one in parents),
-    ]
+    return _filled(made, state_dir) + _entered(made)
 
 
 def unit_items(made: Sequence[Mapping[str, Any]], state_dir: str, home: str) -> list[dict[str, Any]]:
     """What the host platform makes, as items of the ownership record, in the order of making."""
     items = [("directory", home, True)]
-    items += [("directory", folder["path"], folder["contents"]) for folder in unit_folders(made, state_dir)]
+    items += [("directory", folder["path"], True) for folder in _filled(made, state_dir)]
+    items += [("directory", folder["path"], False) for folder in _entered(made)]
     items += [("directory", unit["mount_point"], False) for unit in made]
     items += [("unit", unit["name"], False) for unit in made]
     return [{"kind": kind, "id": key, "data": {"role": ROLE, "contents": contents}} for kind, key, contents in items]
@@ -97,6 +86,24 @@ def unit_environment(environment: Mapping[str, str]) -> list[str]:
 def java_home(installed: Sequence[Mapping[str, Any]], major: int, named: str) -> str:
     """The JDK that Alluxio is started with: the one that was named, else the first of that version on the node."""
     return named or next((str(one["home"]) for one in installed if one["major"] == major), "")
+
+
+def _filled(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
+    """Folders that only this deployment writes to: removal takes what is in them, too."""
+    return [
+        {"path": f"{state_dir}/conf", "mode": "0755"},
+        *({"path": unit["conf_dir"], "mode": "0755"} for unit in made),
+        *({"path": unit["client_cache"], "mode": "0700"} for unit in made if unit["client_cache"]),
+    ]
+
+
+def _entered(made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Folders above mount points."""
+    parents = [unit["mount_parent"] for unit in made]
+    roots = sorted({parent["path"].rpartition("/")[0] for parent in parents})
+    return [{"path": root, "mode": "0755"} for root in roots] + [
+        {"path": one["path"], "uid": one["uid"], "gid": one["gid"], "mode": one["mode"]} for one in parents
+    ]
 
 
 def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> Unit:

@@ -16,6 +16,13 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parents[2]
 ANSIBLE_PLAYBOOK = Path(sys.executable).with_name("ansible-playbook")
 
+#: Young JVMs spend half of two processors on C2. Where no speed is told, what C1 makes will do.
+C1_ALONE = {
+    "alluxio_overrides": {
+        f"{service}.jvm_flags": ["-XX:TieredStopAtLevel=1"]
+        for service in ("master", "job_master", "worker", "job_worker", "fuse")
+    }
+}
 VERDICT_TASK = "report : End as the verdict says"
 _RECAP = re.compile(
     r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE
@@ -74,6 +81,12 @@ def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any
             check=False,
         )
     return Run(done.returncode, done.stdout)
+
+
+def stages(*names: str, **variables: Any) -> Run:
+    """Run stages of the main job in one go, as site.yml does."""
+    first, *others = (f"playbooks/{name}.yml" for name in names)
+    return playbook(first, *others, **variables)
 
 
 def succeed(run: Run) -> Run:

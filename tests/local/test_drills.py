@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CHECKOUT, Run, playbook, succeed
+from bundle import CHECKOUT, Run, playbook, stages, succeed
 from drills import READING, Drill, Readers, reading
 from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
 from test_sources import FILES, fill
@@ -80,8 +80,7 @@ def variables(store: RestartableStore, source: Path, another_image: str) -> Iter
 
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> None:
-    for stage in ("preflight", "plan", "nodes", "services"):
-        succeed(playbook(f"playbooks/{stage}.yml", **variables))
+    succeed(stages("preflight", "plan", "nodes", "services", **variables))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import playbook, succeed
+from bundle import C1_ALONE, playbook, stages, succeed
 from object_store import ObjectStore, object_store
 
 NAME = "fresh"
@@ -39,6 +39,7 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
             {"name": "live", "source": "s3://training/live", "s3": store.s3, "freshness": f"within: {PROMISE_S}s"},
         ],
         "alluxio_credentials": {"live": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        **C1_ALONE,
     }
     playbook("playbooks/teardown.yml", **said)
     yield said
@@ -47,8 +48,7 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> None:
-    for stage in ("preflight", "plan", "nodes", "services"):
-        succeed(playbook(f"playbooks/{stage}.yml", **variables))
+    succeed(stages("preflight", "plan", "nodes", "services", **variables))
     for name, content in FIRST.items():
         assert (MOUNT_POINT / name).read_bytes() == content
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, judged, playbook
+from bundle import ANSIBLE_PLAYBOOK, C1_ALONE, CHECKOUT, judged, playbook
 
 NAME = "interrupted"
 TASKS = (
@@ -39,6 +39,8 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "alluxio_port_offset": 6000,
         "alluxio_datasets": [{"name": "own", "source": f"file://{source}"}],
         "alluxio_gate_min_disk_ratio": 0.01,
+        "alluxio_check_passes": 1,
+        **C1_ALONE,
     }
     playbook("playbooks/teardown.yml", **said)  # of a test that was itself interrupted
     yield said

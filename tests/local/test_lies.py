@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fio, reader, residency
-from bundle import judged, playbook
+from bundle import judged, playbook, stages
 from planted import Planted, judge, over
 
 from alluxio_fuse.check.verdict import Check
@@ -45,8 +45,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
     dataset = {"name": "set", "source": f"file://{folder}/set"}
     variables = VARIABLES | {"alluxio_datasets": [dataset], "alluxio_gate_min_disk_ratio": 0.01}
     try:
-        for stage in ("preflight", "plan", "nodes", "services", "warm"):
-            judged(playbook(f"playbooks/{stage}.yml", **variables))
+        judged(stages("preflight", "plan", "nodes", "services", "warm", **variables))
         yield Planted(NAME, tmp_path_factory.mktemp("lies"))
     finally:
         playbook("playbooks/teardown.yml", **variables)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CHECKOUT, Run, judged, latest, playbook, succeed
+from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed
 from object_store import ObjectStore, object_store
 
 NAME = "sources"
@@ -64,6 +64,8 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
         ],
         "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
         "alluxio_gate_min_disk_ratio": 0.01,
+        "alluxio_check_passes": 1,
+        **C1_ALONE,
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection
-from bundle import CHECKOUT, Run, playbook, succeed
+from bundle import CHECKOUT, Run, playbook, stages, succeed
 
 NAME = "tuned"
 STATE = Path(f"/var/lib/{NAME}")
@@ -54,8 +54,7 @@ def variables(source: Path) -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> int:
     """The read-ahead that the plan gave the mount."""
-    for stage in STAGES:
-        succeed(playbook(f"playbooks/{stage}.yml", **variables))
+    succeed(stages(*STAGES, **variables))
     return int(settings()["read_ahead_kb"])
 
 

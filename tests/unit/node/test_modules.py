@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,26 @@ def test_kernel_setting_is_one(path: str) -> None:
 def test_kernel_setting_reads() -> None:
     answer = run("kernel_setting", check=True, path="/proc/sys/kernel/ostype", value="Linux")
     assert (answer["changed"], answer["before"]) == (False, "Linux")
+
+
+def test_files_are_written_once_and_never_shown(tmp_path: Path) -> None:
+    folder, path = tmp_path / "conf", tmp_path / "conf/site"
+    mine = {"uid": os.getuid(), "gid": os.getgid()}
+    items = [
+        {"path": str(folder), "mode": "0755", **mine},
+        {"path": str(path), "content": "key=canary-value\n", "mode": "0600", **mine},
+    ]
+    assert run("files", check=True, items=items)["paths"] == [str(folder), str(path)]
+    assert not folder.exists()
+    answer = run("files", items=items)
+    assert answer["changed"]
+    assert "canary-value" not in json.dumps(answer)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("key=canary-value\n", 0o600)
+    assert not run("files", items=items)["changed"]
+    path.chmod(0o644)
+    (told,) = run("files", items=items)["differences"]
+    assert (told["what"], told["now"][-4:], told["planned"][-4:]) == (str(path), "0644", "0600")
+    path.write_text("key=other\n")
+    assert run("files", items=items)["paths"] == [str(path)]
+    assert path.read_text() == "key=canary-value\n"
+    assert "is no folder" in run("files", items=[{"path": str(path), "mode": "0755"}])["msg"]

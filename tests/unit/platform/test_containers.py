@@ -56,6 +56,18 @@ def test_keys_are_joined_only_where_the_under_store_is_read(both: dict[str, dict
         assert f"alluxio.master.hostname={one['properties']['alluxio.master.hostname']}\n" in text
 
 
+def test_what_is_written_tells_whose_configuration_changed(both: dict[str, dict[str, Any]]) -> None:
+    services = list(both.values())
+    items = containers.site_files(services, [BUCKET, FOLDER], {}, ["one", "two"])
+    held = {item["path"]: item for item in items}
+    site, ca = (f"{both['worker']['conf_dir']}/{name}" for name in ("alluxio-site.properties", "ca.pem"))
+    assert (held[site]["uid"], held[site]["gid"], held[site]["mode"]) == (1000, 1000, "0600")
+    assert held[ca]["content"] == "one\ntwo"
+    assert f"{both['fuse/bucket']['conf_dir']}/ca.pem" not in held
+    assert containers.rewritten(services, [site]) == containers.rewritten(services, [ca]) == [both["worker"]["name"]]
+    assert containers.rewritten(services, [both["worker"]["conf_dir"]]) == []
+
+
 def test_a_private_ca_reaches_who_reads_the_under_store(both: dict[str, dict[str, Any]]) -> None:
     assert containers.ca_files(plan(local(alluxio_datasets=[BUCKET, FOLDER])).dump()) == ["/etc/ca.pem"]
     for service, one in both.items():
@@ -79,8 +91,10 @@ def test_everything_made_is_recorded(both: dict[str, dict[str, Any]]) -> None:
 
 
 def test_what_readers_enter_is_removed_only_when_empty(both: dict[str, dict[str, Any]]) -> None:
-    folders = containers.folders(list(both.values()), "/var/lib/alluxio-fuse")
-    assert [folder["path"] for folder in folders if folder["path"].startswith("/mnt") and folder["contents"]] == []
+    items = containers.owned_items(list(both.values()), "/var/lib/alluxio-fuse")
+    emptied = [item["id"] for item in items if item["kind"] == "directory" and item["data"]["contents"]]
+    assert "/var/lib/alluxio-fuse/conf" in emptied
+    assert [path for path in emptied if path.startswith("/mnt")] == []
 
 
 IMAGES = [{"Id": "sha256:planned"}]

@@ -52,7 +52,7 @@ def test_privileges(made: dict[str, dict[str, Any]]) -> None:
 
 def test_keys_are_joined_only_where_fuse_reads_the_store(made: dict[str, dict[str, Any]]) -> None:
     for name, unit in made.items():
-        text = containers.site_file(unit, [{"name": name}], KEYS)
+        text = containers.site_files([unit], [{"name": each} for each in made], KEYS)[1]["content"]
         assert ("s3a.accessKeyId=key of bucket\n" in text) is (name == "bucket")
         assert ("canary" in text) is (name == "bucket")
     assert "alluxio.underfs.s3.endpoint=https://s3.test\n" in containers.site_file(made["bucket"], [], {})

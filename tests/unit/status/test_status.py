@@ -22,14 +22,14 @@ PLAN = {
             "fuse/imagenet": {
                 "client_cache": {"amount": {"enabled": True, "size": 2**30}},
                 "mount_options": {"amount": ["ro", "kernel_cache"]},
-            }
+            },
         },
         "n2": {
             "worker": {},
             "fuse/imagenet": {
                 "client_cache": {"amount": {"enabled": False, "size": 0}},
                 "mount_options": {"amount": ["ro", "kernel_cache"]},
-            }
+            },
         },
     },
 }

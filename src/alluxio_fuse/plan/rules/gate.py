@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from alluxio_fuse.plan.values import rule
@@ -48,6 +49,7 @@ class NodeGate:
     planned: tuple[tuple[str, float], ...] = ()  # what GPUs and workload ask for, where less was declared
 
 
+@cache
 def gpu_model(name: str) -> str:
     """`H100` of `NVIDIA H100 80GB HBM3`; the name itself where the table does not know it."""
     words = re.split(r"[^A-Za-z0-9]+", name.upper())
