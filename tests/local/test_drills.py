@@ -157,7 +157,7 @@ def test_drift_names_what_somebody_changed_and_leaves_it(deployed: None, variabl
     try:
         run = playbook("playbooks/drift.yml", "--check", "--diff", **variables)
         assert run.status == 2
-        assert f"Write the site files, keys joined in: {NAME}-fuse-bucket" in " ".join(run.output.split())
+        assert f"{site_file} another content the planned one" in " ".join(run.output.split())
         assert site_file.read_text() == f"{was}alluxio.debug=true\n"
         assert started() == began
     finally:
