@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CHECKOUT, Run, playbook, stages, succeed
+from bundle import CHECKOUT, Run, playbook, stages, succeed, teardown
 from drills import READING, Drill, Readers, reading
 from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
 from test_sources import FILES, fill
@@ -73,9 +73,9 @@ def variables(store: RestartableStore, source: Path, another_image: str) -> Iter
         "alluxio_credentials": {"bucket": {"access_key": about.access_key, "secret_key": about.secret_key}},
         "alluxio_overrides": {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"},
     }
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
     yield said
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
 
 
 @pytest.fixture(scope="module")

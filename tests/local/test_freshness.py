@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import C1_ALONE, playbook, stages, succeed
+from bundle import C1_ALONE, playbook, stages, succeed, teardown
 from object_store import ObjectStore, object_store
 
 NAME = "fresh"
@@ -41,9 +41,9 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
         "alluxio_credentials": {"live": {"access_key": store.access_key, "secret_key": store.secret_key}},
         **C1_ALONE,
     }
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
     yield said
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import ANSIBLE_PLAYBOOK, C1_ALONE, CHECKOUT, judged, playbook
+from bundle import ANSIBLE_PLAYBOOK, C1_ALONE, CHECKOUT, judged, playbook, teardown
 
 NAME = "interrupted"
 TASKS = (
@@ -42,9 +42,9 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "alluxio_check_passes": 1,
         **C1_ALONE,
     }
-    playbook("playbooks/teardown.yml", **said)  # of a test that was itself interrupted
+    teardown(**said)
     yield said
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
 
 
 def descendants(pid: int) -> list[int]:

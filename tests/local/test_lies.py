@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fio, reader, residency
-from bundle import judged, playbook, stages
+from bundle import judged, stages, teardown
 from planted import Planted, judge, over
 
 from alluxio_fuse.check.verdict import Check
@@ -48,7 +48,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
         judged(stages("preflight", "plan", "nodes", "services", "warm", **variables))
         yield Planted(NAME, tmp_path_factory.mktemp("lies"))
     finally:
-        playbook("playbooks/teardown.yml", **variables)
+        teardown(**variables)
         shutil.rmtree(folder)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fio, reader, residency
 from browser import chromium
-from bundle import CHECKOUT, Run, judged, latest, playbook, succeed
+from bundle import CHECKOUT, Run, judged, latest, playbook, succeed, teardown
 from page import plots, speed_at, value_at
 
 from alluxio_fuse.check import passes
@@ -78,7 +78,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first(before: Path) -> Iterator[Run]:
     """The first run; what it made is taken away at the end, whatever happened."""
     yield judged(playbook("site.yml"))
-    playbook("playbooks/teardown.yml")
+    teardown(alluxio_name=NAME)
 
 
 def test_verdict(first: Run) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed
+from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed, teardown
 from object_store import ObjectStore, object_store
 
 NAME = "sources"
@@ -72,7 +72,7 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> Iterator[Run]:
     yield judged(playbook("site.yml", "-vvv", **variables))
-    playbook("playbooks/teardown.yml", **variables)
+    teardown(**variables)
 
 
 def test_every_byte_of_both(deployed: Run, directory: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection
-from bundle import CHECKOUT, Run, playbook, stages, succeed
+from bundle import CHECKOUT, Run, playbook, stages, succeed, teardown
 
 NAME = "tuned"
 STATE = Path(f"/var/lib/{NAME}")
@@ -46,9 +46,9 @@ def variables(source: Path) -> Iterator[dict[str, Any]]:
         "alluxio_check_readers": 1,
         "alluxio_tune_passes": 3,
     }
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
     yield said
-    playbook("playbooks/teardown.yml", **said)
+    teardown(**said)
 
 
 @pytest.fixture(scope="module")
