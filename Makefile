@@ -48,8 +48,8 @@ test-local: setup-dev ## the main job on this machine, real Alluxio containers
 test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
 	@pytest -q tests/local/test_lies.py
 
-test-upkeep: setup-dev ## on this machine, under readers: another key, another image, a backup restored
-	@pytest -q -s tests/local/test_drills.py -m upkeep
+test-upkeep: setup-dev ## on this machine: another key, another image, a backup restored under readers, and what writers may do
+	@pytest -q -s tests/local -m upkeep
 
 drills: setup-dev ## faults while others read, on this machine: what they saw, for how long, what was started again
 	@pytest -q -s tests/local/test_drills.py

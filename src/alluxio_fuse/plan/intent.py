@@ -140,7 +140,8 @@ class Dataset(Strict):
         None, description='`immutable` (the default when read-only) or "within: 10m": when a change must be seen.'
     )
     writable: bool = Field(
-        False, description="Whether writes through the mount are allowed; they go through to the source."
+        False,
+        description="Whether whom `readers` lets in may write; writes go on to the source, see docs/writable.md.",
     )
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
