@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: files
 short_description: Small files and folders of this deployment, all of a node in one run
 description:
-  - What C(file) with C(state=directory) and C(copy) with C(content) do, item by item in the order given. A run of a module
-    costs half a second on a small machine, and a node has a dozen of them.
+  - What C(file) with C(state=directory) and C(copy) with C(content) do, item by item in the order given. A run of a
+    module costs half a second on a small machine, and a node has a dozen of them.
   - Contents are never shown, as keys may be in them.
 options:
   items:
@@ -44,8 +44,8 @@ EXAMPLES = r"""
 - name: Write a site file that only the service can read
   alluxio.fuse.files:
     items:
-      - {path: /var/lib/alluxio-fuse/conf/worker, mode: "0755"}
-      - {path: /var/lib/alluxio-fuse/conf/worker/alluxio-site.properties, content: "a=b\n", uid: 1000, gid: 1000, mode: "0600"}
+      - {path: /var/lib/alluxio-fuse/conf/a, mode: "0755"}
+      - {path: /var/lib/alluxio-fuse/conf/a/site.properties, content: "a=b\n", uid: 1000, gid: 1000, mode: "0600"}
 """
 
 RETURN = r"""
