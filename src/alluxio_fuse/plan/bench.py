@@ -60,15 +60,12 @@ def seconds(nodes: int, datasets: int = DATASETS) -> float:
 
 
 def _best(work: Callable[[], object]) -> float:
-    """Garbage collection is counted, but for what the process held before: going through that is not the planner's."""
     taken = []
     for _ in range(3):
         gc.collect()
-        gc.freeze()
         start = time.process_time()
         work()
         taken.append(time.process_time() - start)
-        gc.unfreeze()
     return min(taken)
 
 

@@ -139,10 +139,7 @@ class Dataset(Strict):
     freshness: Annotated[int | None, BeforeValidator(_freshness)] = Field(
         None, description='`immutable` (the default when read-only) or "within: 10m": when a change must be seen.'
     )
-    writable: bool = Field(
-        False,
-        description="Whether whom `readers` lets in may write; writes go on to the source, see docs/writable.md.",
-    )
+    writable: bool = Field(False, description="Whether `readers` may write, too; see docs/writable.md.")
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
     marker: Marker | None = Field(

@@ -32,16 +32,10 @@ class NodePlan:
     cpus: int
 
 
-def bears_worker(kind: Kind, fleet: Fleet) -> bool:
-    """Whether a worker fits beside everything else, if only as a lean one."""
-    return fleet.runs_cluster and kind.gpu_node and budget(kind, fleet, hosts_worker=True).caches >= 0
-
-
 def plan_node(
-    kind: Kind, example: str, fleet: Fleet, mounts: Mounts, problems: Problems, *, hosts_worker: bool
+    kind: Kind, example: str, fleet: Fleet, mounts: Mounts, problems: Problems, *, divided: Budget, hosts_worker: bool
 ) -> NodePlan:
-    """Divide memory, choose media, lay out caches, and derive every service. `example`: their name."""
-    divided = budget(kind, fleet, hosts_worker=hosts_worker)
+    """Choose media, lay out caches, and derive every service. `example`: their name; `divided`: their memory."""
     if divided.caches < 0:
         _refuse_memory(kind, example, fleet, divided, problems, worker=hosts_worker)
     media, findings, warnings = rooms(

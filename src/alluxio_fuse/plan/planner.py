@@ -7,6 +7,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
+from alluxio_fuse.plan.budget import budget
 from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_folders, check_paths, check_platform
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
@@ -15,7 +16,7 @@ from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
-from alluxio_fuse.plan.node import NodePlan, alike, bears_worker, fits, plan_node
+from alluxio_fuse.plan.node import NodePlan, alike, fits, plan_node
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
@@ -169,13 +170,17 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         examples.setdefault(node.kind, node.name)
     alike = Counter(node.kind for node in nodes)
     titles = {k: name if alike[k] == 1 else f"{name} and {alike[k] - 1} alike" for k, name in examples.items()}
-    bearing = {kind for kind in examples if bears_worker(kind, fleet)} or set(examples if fleet.runs_cluster else ())
-    fleet = replace(fleet, workers=sum(node.kind.gpu_node and node.kind in bearing for node in nodes))
+    with_worker = {
+        kind: budget(kind, fleet, hosts_worker=True) for kind in examples if fleet.runs_cluster and kind.gpu_node
+    }
+    bearing = {kind for kind, divided in with_worker.items() if divided.caches >= 0} or set(with_worker)
+    fleet = replace(fleet, workers=sum(node.kind in bearing for node in nodes))
     mounts = Mounts(fleet)
     plans: dict[Kind, NodePlan] = {}
     for kind, title in titles.items():
-        hosts_worker = kind.gpu_node and kind in bearing
-        plans[kind] = plan_node(kind, title, fleet, mounts, problems, hosts_worker=hosts_worker)
+        hosts_worker = kind in bearing
+        divided = with_worker[kind] if hosts_worker else budget(kind, fleet, hosts_worker=False)
+        plans[kind] = plan_node(kind, title, fleet, mounts, problems, divided=divided, hosts_worker=hosts_worker)
     if fleet.intent.alluxio_platform == "kubernetes" and not problems.findings:
         plans = _one_shape(plans, fleet, problems)
     for kind, title in titles.items():
