@@ -61,6 +61,7 @@ differences:
   elements: dict
 """
 
+import os
 import stat
 import tempfile
 from pathlib import Path
@@ -86,18 +87,23 @@ def difference(item: dict[str, Any]) -> tuple[str, str] | None:
     return None if found == wanted else (_owner(found), _owner(wanted))
 
 
-def write(item: dict[str, Any], module: AnsibleModule) -> None:
-    """Make one item as it should be; a file is there whole or not at all, and never readable by others in between."""
-    path, content = item["path"], item.get("content")
+def write(item: dict[str, Any]) -> None:
+    """Make one item as it should be; a file is there whole or not at all, and at no moment with another mode."""
+    path, content = Path(item["path"]), item.get("content")
     if content is None:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
+        _give(path, item)
     else:
-        with tempfile.NamedTemporaryFile("w", dir=module.tmpdir, delete=False) as stream:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as stream:
             stream.write(content)
-        module.atomic_move(stream.name, path)
-    module.set_owner_if_different(path, item["uid"], False)
-    module.set_group_if_different(path, item["gid"], False)
-    module.set_mode_if_different(path, item["mode"], False)
+        new = Path(stream.name)
+        _give(new, item)
+        new.replace(path)
+
+
+def _give(path: Path, item: dict[str, Any]) -> None:
+    os.chown(path, item["uid"], item["gid"])
+    path.chmod(int(item["mode"], 8))
 
 
 def _owner(found: tuple[int, int, int]) -> str:
@@ -131,7 +137,7 @@ def main() -> None:
                 continue
             differences.append({"what": item["path"], "now": found[0], "planned": found[1]})
             if not module.check_mode:
-                write(item, module)
+                write(item)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     lines = "".join(f"{one['what']}: {one['now']} -> {one['planned']}\n" for one in differences)

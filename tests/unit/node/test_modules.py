@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.modules import files
 
 from alluxio_fuse.plan.facts import Facts
 
@@ -121,3 +122,19 @@ def test_files_are_written_once_and_never_shown(tmp_path: Path) -> None:
     assert run("files", items=items)["paths"] == [str(path)]
     assert path.read_text() == "key=canary-value\n"
     assert "is no folder" in run("files", items=[{"path": str(path), "mode": "0755"}])["msg"]
+
+
+def test_a_file_has_its_mode_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are in it: `copy` sets owner and mode of a new file only after it is in place."""
+    seen: list[int] = []
+    replace = Path.replace
+
+    def noted(new: Path, path: Path) -> None:
+        seen.append(new.stat().st_mode & 0o777)
+        replace(new, path)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    mine = {"uid": os.getuid(), "gid": os.getgid()}
+    files.write({"path": str(tmp_path / "site"), "content": "key", "mode": "0640", **mine})
+    assert seen == [0o640]
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
