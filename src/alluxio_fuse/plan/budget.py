@@ -1,7 +1,7 @@
 """The memory of one node, divided: level of the services, room for caches, and the sum that must hold."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from alluxio_fuse.plan.fleet import Fleet, Kind
@@ -29,7 +29,7 @@ class Grant:
     cache_cap: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """How a node's memory is divided, bytes."""
 
@@ -46,7 +46,7 @@ class Budget:
         """What is there for us and the page cache."""
         return self.total.amount - self.reserve.amount - self.workload.amount
 
-    @property
+    @cached_property
     def services(self) -> int:
         return sum(process.total for process in self.jvms.values())
 

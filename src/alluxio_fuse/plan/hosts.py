@@ -1,7 +1,6 @@
 """What differs between nodes of one kind: addresses, and the site files that hold them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.fleet import Fleet, Node
@@ -67,4 +66,4 @@ def _site(name: str, node: Node, planned: NodePlan, fleet: Fleet) -> Properties:
 def _with(shared: Value[dict[str, str]], own: Mapping[str, Value[str]]) -> Value[dict[str, str]]:
     """A site file that nodes alike share, with what follows from this node and from the whole fleet."""
     amount = {key: value.amount for key, value in own.items()} | shared.amount
-    return replace(shared, amount=amount, parts={**own, **shared.parts})
+    return Value(amount, shared.rule, shared.why, shared.source, shared.overridden, {**own, **shared.parts})

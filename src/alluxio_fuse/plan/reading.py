@@ -254,9 +254,10 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
     """Files and bytes of every dataset: declared, else counted at the source."""
     if not intent.alluxio_datasets:
         return (_sample_shape(intent.alluxio_sample, through_cluster=intent.alluxio_platform != "host"),)
+    counted = {host: known for host, known in facts.items() if known.sources}
     shapes = []
     for index, dataset in enumerate(intent.alluxio_datasets):
-        files, size = _measured(dataset, index, facts, problems)
+        files, size = _measured(dataset, index, counted, problems)
         within = dataset.freshness if not dataset.writable else dataset.freshness or DEFAULT_WITHIN
         shapes.append(
             Shape(

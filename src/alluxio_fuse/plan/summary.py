@@ -1,5 +1,6 @@
 """What the plan says of the fleet as a whole."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,8 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     held = worker_share(fleet, plans)
     share = {shape.name: held if shape.through_cluster else 0.0 for shape in fleet.shapes}
     mounted = [planned for planned in plans.values() if planned.kind.gpu_node]
-    alike = {id(planned.layout): planned for planned in mounted}.values()
+    layouts = {id(planned.layout): planned for planned in mounted}
+    alike, nodes = layouts.values(), Counter(id(planned.layout) for planned in mounted)
     client = {
         shape.name: min((p.layout.client_caches[shape.name].share for p in alike), default=0.0)
         for shape in fleet.shapes
@@ -65,7 +67,9 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "copies": _per_dataset(
             fleet,
             lambda s: understore.copies(
-                fleet.workers, sum(p.layout.client_caches[s.name].share >= 1 for p in mounted), share[s.name]
+                fleet.workers,
+                sum(nodes[key] for key, p in layouts.items() if p.layout.client_caches[s.name].share >= 1),
+                share[s.name],
             ),
         ),
         "warm_strategy": _per_dataset(

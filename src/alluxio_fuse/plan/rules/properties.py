@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from alluxio_fuse.plan.rules.caches import BLOCK, PAGE
@@ -15,29 +16,6 @@ DRILLED = "seen on 2.9.6: a key replaced under readers"
 LOST = "seen on 2.9.6: worker pods that came back with other addresses; Alluxio: 5min and 2min"
 MEASURED = "measured: worker path 980 -> 1949 files/s at most, with the client cache 6795"
 DEFAULTS_SURPRISE = "Alluxio's defaults listen on every address"
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """What every service must know of the cluster."""
-
-    masters: tuple[str, ...]
-    offset_ports: Mapping[str, Mapping[str, int]]
-    state_dir: str
-    upstream: bool
-    clients: int
-    object_store: bool
-    external: bool = False
-    load_batch: Value[int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TierDir:
-    """One folder of a worker tier: alias MEM, SSD or HDD; bytes."""
-
-    alias: str
-    path: str
-    quota: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,51 +33,74 @@ class Because:
             self.where[f"alluxio.{key}"] = Value(text, self.rule, self.why, self.source)
 
 
-def addresses(cluster: Cluster) -> Properties:
-    """Where the masters are: the same on every service."""
-    made: Properties = {}
-    ports = cluster.offset_ports
-    where = Because(made, "addresses", "where the masters are", OWN)
-    if cluster.external:
-        Because(made, "addresses", "the cluster that runs elsewhere", "alluxio_cluster.masters")(
-            {"master.rpc.addresses": ",".join(cluster.masters)}
-        )
+@dataclass(frozen=True)
+class Cluster:
+    """What every service must know of the cluster."""
+
+    masters: tuple[str, ...]
+    offset_ports: Mapping[str, Mapping[str, int]]
+    state_dir: str
+    upstream: bool
+    clients: int
+    object_store: bool
+    external: bool = False
+    load_batch: Value[int] | None = None
+
+    @cached_property
+    def addresses(self) -> Properties:
+        """Where the masters are: the same on every service."""
+        made: Properties = {}
+        ports = self.offset_ports
+        where = Because(made, "addresses", "where the masters are", OWN)
+        if self.external:
+            Because(made, "addresses", "the cluster that runs elsewhere", "alluxio_cluster.masters")(
+                {"master.rpc.addresses": ",".join(self.masters)}
+            )
+            return made
+        where({"master.rpc.port": ports["master"]["rpc"], "job.master.rpc.port": ports["job_master"]["rpc"]})
+        if len(self.masters) == 1:
+            where({"master.hostname": self.masters[0], "job.master.hostname": self.masters[0]})
+        else:
+            where(
+                {
+                    name: ",".join(f"{host}:{ports[service][port]}" for host in self.masters)
+                    for name, service, port in (
+                        ("master.rpc.addresses", "master", "rpc"),
+                        ("master.embedded.journal.addresses", "master", "raft"),
+                        ("job.master.rpc.addresses", "job_master", "rpc"),
+                        ("job.master.embedded.journal.addresses", "job_master", "raft"),
+                    )
+                }
+            )
         return made
-    where({"master.rpc.port": ports["master"]["rpc"], "job.master.rpc.port": ports["job_master"]["rpc"]})
-    if len(cluster.masters) == 1:
-        where({"master.hostname": cluster.masters[0], "job.master.hostname": cluster.masters[0]})
-    else:
-        where(
-            {
-                name: ",".join(f"{host}:{ports[service][port]}" for host in cluster.masters)
-                for name, service, port in (
-                    ("master.rpc.addresses", "master", "rpc"),
-                    ("master.embedded.journal.addresses", "master", "raft"),
-                    ("job.master.rpc.addresses", "job_master", "rpc"),
-                    ("job.master.embedded.journal.addresses", "job_master", "raft"),
-                )
-            }
-        )
-    return made
+
+    @cached_property
+    def quiet(self) -> Properties:
+        """What a tuned service does not do."""
+        made: Properties = {}
+        if not self.upstream:
+            Because(made, "quiet", "the web UI shows file contents to whoever asks", DEFAULTS_SURPRISE)(
+                {"web.ui.enabled": False}
+            )
+            Because(made, "quiet", "no question leaves this network", OWN)({"master.update.check.enabled": False})
+            Because(made, "quiet", "channels that idle over a weekend stay authenticated", "Alibaba and Fluid: 365d")(
+                {"security.stale.channel.purge.interval": "365d"}
+            )
+        return made
 
 
-def quiet(cluster: Cluster) -> Properties:
-    """What a tuned service does not do."""
-    made: Properties = {}
-    if not cluster.upstream:
-        Because(made, "quiet", "the web UI shows file contents to whoever asks", DEFAULTS_SURPRISE)(
-            {"web.ui.enabled": False}
-        )
-        Because(made, "quiet", "no question leaves this network", OWN)({"master.update.check.enabled": False})
-        Because(made, "quiet", "channels that idle over a weekend stay authenticated", "Alibaba and Fluid: 365d")(
-            {"security.stale.channel.purge.interval": "365d"}
-        )
-    return made
+@dataclass(frozen=True, slots=True)
+class TierDir:
+    """One folder of a worker tier: alias MEM, SSD or HDD; bytes."""
+
+    alias: str
+    path: str
+    quota: int
 
 
 def master(cluster: Cluster, bind: str, address: str) -> Properties:
     """The master's site file."""
-    made = addresses(cluster) | quiet(cluster)
+    made = cluster.addresses | cluster.quiet
     listen = Because(made, "listen", "listens here only", DEFAULTS_SURPRISE)
     listen(
         {
@@ -152,7 +153,7 @@ def master(cluster: Cluster, bind: str, address: str) -> Properties:
 
 def job_master(cluster: Cluster, bind: str, address: str) -> Properties:
     """The job master's site file."""
-    made = addresses(cluster) | quiet(cluster)
+    made = cluster.addresses | cluster.quiet
     Because(made, "listen", "listens here only", DEFAULTS_SURPRISE)(
         {
             "job.master.bind.host": bind,
@@ -180,7 +181,7 @@ def job_master(cluster: Cluster, bind: str, address: str) -> Properties:
 
 def worker(cluster: Cluster, bind: str, address: str, tiers: tuple[TierDir, ...]) -> Properties:
     """A worker's site file."""
-    made = addresses(cluster) | quiet(cluster)
+    made = cluster.addresses | cluster.quiet
     Because(made, "listen", "listens here only", DEFAULTS_SURPRISE)(
         {
             "worker.hostname": address,
@@ -214,7 +215,7 @@ def worker(cluster: Cluster, bind: str, address: str, tiers: tuple[TierDir, ...]
 
 def job_worker(cluster: Cluster, bind: str, address: str, cpus: int) -> Properties:
     """A job worker's site file."""
-    made = addresses(cluster) | quiet(cluster)
+    made = cluster.addresses | cluster.quiet
     ports = cluster.offset_ports["job_worker"]
     Because(made, "listen", "listens here only", DEFAULTS_SURPRISE)(
         {
@@ -271,7 +272,7 @@ def read_past_workers(share: float) -> Value[str]:
 
 def fuse(cluster: Cluster, client: Client) -> Properties:
     """The site file of one dataset's FUSE process, without its node's own address."""
-    made = addresses(cluster) if client.through_cluster else _under_store(client)
+    made = dict(cluster.addresses) if client.through_cluster else _under_store(client)
     Because(
         made,
         "libfuse",
@@ -292,7 +293,7 @@ def fuse(cluster: Cluster, client: Client) -> Properties:
         )
     if cluster.upstream:
         return made
-    made |= quiet(cluster)
+    made |= cluster.quiet
     _client_cache(made, client)
     _metadata(made, client)
     if client.through_cluster:
