@@ -3,9 +3,9 @@ SHELL := /bin/bash
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 # One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
 ARGS ?=
-LAYERS := lint unit local chart nodes
+LAYERS := unit lint+chart local nodes
 
-.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-upkeep drills test-cluster lab lab-down $(LAYERS:%=test-%)
+.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-upkeep drills test-cluster lab lab-down $(addprefix test-,$(subst +, ,$(LAYERS)))
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

@@ -53,7 +53,7 @@ def units(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
 def unit_folders(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """Folders that units read and write, and readers enter, as items of the module `files`, in the order of making.
 
-    Mount points are made elsewhere.
+    Mount points are made elsewhere, and what is in conf with the site files.
     """
     return _filled(made, state_dir) + _entered(made)
 
@@ -92,7 +92,6 @@ def _filled(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str,
     """Folders that only this deployment writes to: removal takes what is in them, too."""
     return [
         {"path": f"{state_dir}/conf", "mode": "0755"},
-        *({"path": unit["conf_dir"], "mode": "0755"} for unit in made),
         *({"path": unit["client_cache"], "mode": "0700"} for unit in made if unit["client_cache"]),
     ]
 

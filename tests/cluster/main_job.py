@@ -47,13 +47,13 @@ class Job:
     layers: tuple[Path, ...] = (ENVIRONMENT,)
 
     def play(self, name: str, *arguments: str, **variables: Any) -> Run:
-        """Runs a playbook with the inventory, and further variables by a file."""
+        """Runs a playbook, and further ones if arguments name some; variables go by a file."""
         with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
             json.dump(variables, extra)
             extra.flush()
             inventories = [part for one in (self.inventory, *self.layers) for part in ("-i", str(one))]
             done = subprocess.run(
-                [str(PROGRAMS / "ansible-playbook"), name, *inventories, "-e", f"@{extra.name}", *arguments],
+                [str(PROGRAMS / "ansible-playbook"), name, *arguments, *inventories, "-e", f"@{extra.name}"],
                 cwd=ROOT,
                 env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
                 stdin=subprocess.DEVNULL,

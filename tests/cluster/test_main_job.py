@@ -72,8 +72,8 @@ def unlike(before: Any, after: Any) -> list[str]:
 
 def deploy(job: Job, **variables: Any) -> None:
     """All but warming and checking."""
-    for stage in ("preflight", "plan", "nodes", "services"):
-        succeed(job.play(f"playbooks/{stage}.yml", **variables))
+    first, *others = (f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services"))
+    succeed(job.play(first, *others, **variables))
 
 
 def sample_digests(sample: Path) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,21 @@ def latest(kind: str) -> dict[str, Any]:
     newest = max((CHECKOUT / "runs").glob(f"*/{kind}.json"))
     found: dict[str, Any] = json.loads(newest.read_text())
     return found
+
+
+def podman(*arguments: str) -> str:
+    """What podman says; it must succeed."""
+    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def main_pid(container: str) -> int:
+    """The process of a container, as this machine counts."""
+    return int(podman("inspect", "--format", "{{.State.Pid}}", container))
+
+
+def kill(container: str) -> None:
+    """Kill -9 a container's process: `podman kill` counts as stopped by the user, who wants no restart."""
+    os.kill(main_pid(container), signal.SIGKILL)
 
 
 def engine_options() -> list[str]:

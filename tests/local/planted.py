@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 from ansible_collections.alluxio.fuse.plugins.modules import read_pass
-from bundle import CHECKOUT
+from bundle import CHECKOUT, main_pid
 
 from alluxio_fuse.check import passes
 from alluxio_fuse.check.verdict import Check, check
@@ -83,9 +83,7 @@ class Planted:
     @contextmanager
     def slowed(self) -> Iterator[None]:
         """The FUSE process of a node gets a twentieth of the time."""
-        inspect = ["podman", "inspect", "--format", "{{.State.Pid}}", f"{self.name}-fuse-{self.target['name']}"]
-        group = int(subprocess.run(inspect, check=True, capture_output=True, text=True).stdout)
-        pids = _with_children(group)
+        pids = _with_children(main_pid(f"{self.name}-fuse-{self.target['name']}"))
         ended = threading.Event()
 
         def stutter() -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import CHECKOUT, Run, playbook, stages, succeed, teardown
+from bundle import CHECKOUT, Run, kill, playbook, podman, stages, succeed, teardown
 from drills import READING, Drill, Readers, reading
 from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
 from test_sources import FILES, fill
@@ -111,18 +111,10 @@ def drill(readers: Readers) -> Callable[..., Drill]:
     return run
 
 
-def podman(*arguments: str) -> str:
-    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True).stdout
-
-
 def started() -> dict[str, str]:
     """When each service was started."""
     how = "{{.State.StartedAt}}"
     return {name: podman("inspect", "--format", how, f"{NAME}-{name}").strip() for name in SERVICES}
-
-
-def kill(name: str) -> None:
-    os.kill(int(podman("inspect", "--format", "{{.State.Pid}}", f"{NAME}-{name}")), signal.SIGKILL)
 
 
 def java(name: str) -> int:
@@ -190,7 +182,7 @@ def test_a_diagnosis_holds_what_is_needed_and_no_key(
 
 
 def test_fuse_is_killed(drill: Callable[..., Drill]) -> None:
-    done = drill("FUSE killed -9", lambda: kill("fuse-bucket"))
+    done = drill("FUSE killed -9", lambda: kill(f"{NAME}-fuse-bucket"))
     assert "ENOTCONN" in done.saw
     assert done.restarted == ["fuse-bucket"]
 
@@ -222,12 +214,12 @@ def test_unstick_refuses_what_it_does_not_know(deployed: None, variables: dict[s
 
 
 def test_the_worker_is_killed(drill: Callable[..., Drill]) -> None:
-    done = drill("worker killed -9", lambda: kill("worker"))
+    done = drill("worker killed -9", lambda: kill(f"{NAME}-worker"))
     assert done.restarted == ["worker"]
 
 
 def test_the_master_is_killed(drill: Callable[..., Drill]) -> None:
-    done = drill("master killed -9", lambda: kill("master"))
+    done = drill("master killed -9", lambda: kill(f"{NAME}-master"))
     assert done.restarted == ["master"]
 
 

@@ -10,19 +10,13 @@ from typing import Any
 
 import pytest
 from bundle import C1_ALONE, playbook, stages, succeed, teardown
-from object_store import ObjectStore, object_store
+from object_store import ObjectStore
 
 NAME = "fresh"
 PROMISE_S = 40
 KERNEL_S = PROMISE_S // 4
 MOUNT_POINT = Path(f"/mnt/{NAME}/live/data")
 FIRST = {f"set/{number}.bin": bytes([number]) * 200_000 for number in range(8)}
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    with object_store(tmp_path_factory.mktemp("store")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from bundle import engine_options
+from bundle import engine_options, main_pid
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/alluxio-fuse:2.9.6"
@@ -157,7 +157,7 @@ class Cluster:
 
     def pid(self, name: str, process: str = "java") -> int:
         """Process id on the host of a service's JVM."""
-        init = run("podman", "inspect", "--format", "{{.State.Pid}}", f"imgtest-{name}").strip()
+        init = str(main_pid(f"imgtest-{name}"))
         table = [line.split() for line in run("ps", "-e", "-o", "pid=,ppid=,comm=").splitlines()]
         family = {init}
         for _ in range(3):

@@ -39,7 +39,7 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "alluxio_port_offset": 6000,
         "alluxio_datasets": [{"name": "own", "source": f"file://{source}"}],
         "alluxio_gate_min_disk_ratio": 0.01,
-        "alluxio_check_passes": 1,
+        "alluxio_check_passes": 3,
         **C1_ALONE,
     }
     teardown(**said)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed, teardown
-from object_store import ObjectStore, object_store
+from object_store import ObjectStore
 
 NAME = "sources"
 OFFSET = 4000
@@ -29,12 +29,6 @@ def fill(folder: Path) -> None:
 
 def digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    with object_store(tmp_path_factory.mktemp("store")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +58,7 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
         ],
         "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
         "alluxio_gate_min_disk_ratio": 0.01,
-        "alluxio_check_passes": 1,
+        "alluxio_check_passes": 3,
         **C1_ALONE,
     }
 

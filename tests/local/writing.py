@@ -79,6 +79,13 @@ def database(folder: Path) -> None:
         connection.execute("create table steps (loss real)")
 
 
+def database_again(folder: Path) -> None:
+    """A step after the first one: pages of the file are written in place."""
+    database(folder)
+    with sqlite3.connect(folder / "new") as connection:
+        connection.execute("insert into steps values (0.5)")
+
+
 def truncate(folder: Path) -> None:
     os.truncate(folder / "there", 1000)
 
@@ -146,8 +153,8 @@ OPERATIONS: dict[str, Callable[[Path], None]] = {
     function.__name__.replace("_", " "): function
     for function in (
         write, write_and_fsync, rename, rename_over, overwrite, append, write_in_the_middle, seek_back_in_a_new_file,
-        zip_archive, database, truncate, empty, map_and_write, preallocate, delete, new_folder, remove_a_folder,
-        rename_a_folder, copy_with_times, chmod, symbolic_link, hard_link, lock, extended_attribute,
+        zip_archive, database, database_again, truncate, empty, map_and_write, preallocate, delete, new_folder,
+        remove_a_folder, rename_a_folder, copy_with_times, chmod, symbolic_link, hard_link, lock, extended_attribute,
     )
 }  # fmt: skip
 
