@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 # One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
 ARGS ?=
-LAYERS := unit lint+chart local nodes
+LAYERS := unit nodes+lint+chart local
 
 .PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-upkeep drills test-cluster lab lab-down $(addprefix test-,$(subst +, ,$(LAYERS)))
 
