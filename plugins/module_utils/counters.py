@@ -9,6 +9,7 @@ from typing import Any
 TIMEOUT_S = 10
 Counters = dict[str, float]
 
+FUSE_CALLS = "Client.Fuse.TotalCalls"  # that a FUSE process has answered
 # counter of ours: (process, names of Alluxio; instances and tags after a further dot are added up)
 SOURCES = {
     "client_cache": ("fuse", ["Client.CacheBytesReadCache"]),
@@ -16,7 +17,7 @@ SOURCES = {
     "client_local": ("fuse", ["Client.BytesReadLocal"]),
     "worker": ("worker", ["Worker.BytesReadRemote", "Worker.BytesReadDirect", "Worker.BytesReadDomain"]),
     "under_store": ("worker", ["Worker.BytesReadPerUfs"]),
-    "fuse_calls": ("fuse", ["Client.Fuse.TotalCalls"]),  # calls: all that a FUSE process without caches counts
+    "fuse_calls": ("fuse", [FUSE_CALLS]),  # calls: all that a FUSE process without caches counts
 }
 LEVELS = {
     "client_cache_used": ("fuse", ["Client.CacheSpaceUsed"]),

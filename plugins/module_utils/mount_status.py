@@ -11,7 +11,8 @@ from typing import Any
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mounts, users
 
 ANSWER_S = 2.0  # that a process has for an answer about itself
-PROGRESS_S = 1.0  # within which a process that serves has served something, if anything waits for it
+PROGRESS_S = 3.0  # within which a process that serves has served something, if anything waits for it
+AGAIN_S = 0.2
 
 Seen = dict[str, Any]
 
@@ -45,13 +46,14 @@ def _judge(device: str, address: str | None, process: Seen, connections: Path) -
     if process["why"]:
         return {"state": "hung", "why": f"the FUSE process is there and does not answer: {process['why']}"}
     waits = fuse_connection.waiting(device, connections)
-    if not waits:
+    if not waits or process["calls"] is None:
         return {"state": "serves", "why": ""}
-    time.sleep(PROGRESS_S)
-    served = ask(address)["calls"]
-    if fuse_connection.waiting(device, connections) and served is not None and served == process["calls"]:
-        return {"state": "hung", "why": f"{waits} requests wait, and none was answered within {PROGRESS_S:g} s"}
-    return {"state": "serves", "why": ""}
+    deadline = time.monotonic() + PROGRESS_S
+    while time.monotonic() < deadline:
+        time.sleep(AGAIN_S)
+        if not fuse_connection.waiting(device, connections) or ask(address)["calls"] != process["calls"]:
+            return {"state": "serves", "why": ""}
+    return {"state": "hung", "why": f"{waits} requests wait, and none was answered within {PROGRESS_S:g} s"}
 
 
 def ask(address: str | None) -> Seen:
@@ -67,5 +69,6 @@ def ask(address: str | None) -> Seen:
     except (OSError, json.JSONDecodeError) as error:
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         return {**nothing, "gone": isinstance(cause, ConnectionRefusedError), "why": f"{address}: {cause}"}
-    calls = shown.get("timers", {}).get("Fuse.TotalCalls", {}).get("count")
-    return {**nothing, "calls": calls, "cached": counters.total(counters.flatten(shown), "Client.CacheSpaceUsed")}
+    flat = counters.flatten(shown)
+    calls = flat.get(counters.FUSE_CALLS)
+    return {**nothing, "calls": calls, "cached": counters.total(flat, "Client.CacheSpaceUsed")}

@@ -11,7 +11,8 @@ module: mount_status
 short_description: Says whether FUSE mounts serve, who reads, and what the client cache holds
 description:
   - Reads the kernel's tables and asks the FUSE process over HTTP. No file or folder of a mount is touched, so that a
-    hung mount does not hang the module; a mount whose requests wait is looked at again after a second.
+    hung mount does not hang the module; a mount whose requests wait is looked at until one was
+    answered, for three seconds at most.
 author: [alluxio-fuse]
 attributes:
   check_mode:

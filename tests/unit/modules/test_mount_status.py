@@ -1,0 +1,54 @@
+"""A mount whose requests wait is hung if none is answered; the process' and the kernel's counts are stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status, mounts, users
+
+POINT = "/mnt/alluxio-fuse/imagenet/data"
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """What is said of a mount, by the answers of its process and its requests that wait, one look after the other."""
+
+    def look(answers: Iterator[int | None], waiting: Iterator[int]) -> dict[str, Any]:
+        def fetch(*_: object) -> dict[str, Any]:
+            calls = next(answers)
+            return {"timers": {} if calls is None else {"Client.Fuse.TotalCalls": {"count": calls, "p99": 0.0}}}
+
+        monkeypatch.setattr(mount_status.counters, "fetch", fetch)
+        monkeypatch.setattr(fuse_connection, "waiting", lambda *_: next(waiting))
+        monkeypatch.setattr(mounts, "read_mounts", list)
+        monkeypatch.setattr(
+            mounts, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1"}
+        )
+        monkeypatch.setattr(users, "readers_of", lambda _: [])
+        monkeypatch.setattr(mount_status, "PROGRESS_S", 0.05)
+        monkeypatch.setattr(mount_status, "AGAIN_S", 0.01)
+        return mount_status.look(POINT, "127.0.0.1:49999", tmp_path)
+
+    return look
+
+
+def test_requests_wait_and_none_is_answered(looked: Callable[..., dict[str, Any]]) -> None:
+    found = looked(repeat(5), repeat(2))
+    assert found["state"] == "hung"
+    assert found["why"].startswith("2 requests wait, and none was answered")
+
+
+def test_requests_wait_and_some_are_answered(looked: Callable[..., dict[str, Any]]) -> None:
+    assert looked(chain([5, 5], repeat(6)), repeat(2))["state"] == "serves"
+
+
+def test_nothing_waits_any_more(looked: Callable[..., dict[str, Any]]) -> None:
+    assert looked(repeat(5), chain([2, 2, 2], repeat(0)))["state"] == "serves"
+
+
+def test_a_process_that_counts_no_calls_is_not_judged_by_them(looked: Callable[..., dict[str, Any]]) -> None:
+    assert looked(repeat(None), repeat(2))["state"] == "serves"
