@@ -1,6 +1,7 @@
-"""Where the time of a small file goes: each call as one reader waits for it, and Alluxio's own time for what it caused.
+"""Where the time of a small file goes: each call as one reader waits for it, and the requests that it caused.
 
-What a call takes beyond Alluxio's time is the kernel's: the request to the FUSE process, its wake-up, the way back.
+What a call takes beyond the same call in memory is the way through FUSE: the kernel's request, the wake-up of the FUSE
+process, its work, the way back. Alluxio's timers count whole milliseconds, so of it they tell how often, not how long.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters, residency
 from rich import box
@@ -20,10 +20,10 @@ from rich.table import Table
 
 CALLS = ("open", "first read", "further reads", "close")
 CAUSES = {  # of a call of ours: what FUSE is asked. The kernel asks for names when a path is opened
-    "open": ("Fuse.Getattr", "Fuse.Open"),
-    "first read": ("Fuse.Read",),
+    "open": ("Getattr", "Open"),
+    "first read": ("Read",),
     "further reads": (),
-    "close": ("Fuse.Flush", "Fuse.Release"),
+    "close": ("Flush", "Release"),
 }
 BUFFER = 1 << 20
 
@@ -31,23 +31,18 @@ BUFFER = 1 << 20
 def explained(mount: str, memory: str, names: Sequence[str], metrics: str) -> str:
     """A table: median microseconds of each call on the mount and in memory, and the requests that reached FUSE."""
     residency.drop_caches()
-    before = timers(metrics)
+    before = counters.flatten(counters.fetch(metrics))
     on_mount = by_call(mount, names)
-    after = timers(metrics)
+    after = counters.flatten(counters.fetch(metrics))
     residency.drop_caches()
     in_memory = by_call(memory, names)
-    table = Table("call", "mount", "memory", "asked of FUSE, for each file", "in Alluxio", box=box.SIMPLE)
+    table = Table("call", "mount", "memory", "asked of FUSE, for each file", box=box.SIMPLE)
     for call in CALLS:
-        asked = [name for name in CAUSES[call] if name in after]
-        counts = {name: (after[name]["count"] - before.get(name, {"count": 0})["count"]) / len(names) for name in asked}
-        table.add_row(
-            call,
-            f"{on_mount[call]:.0f}",
-            f"{in_memory[call]:.0f}",
-            ", ".join(f"{name.removeprefix('Fuse.')} {count:.1f} times" for name, count in counts.items()),
-            ", ".join(f"{1000 * after[name]['p50']:.0f}" for name in asked),
-        )
-    together = (sum(times.values()) for times in (on_mount, in_memory))
+        asked = {name: f"Client.Fuse.{name}" for name in CAUSES[call]}
+        times = {name: (after.get(key, 0) - before.get(key, 0)) / len(names) for name, key in asked.items()}
+        said = ", ".join(f"{name} {count:.1f} times" for name, count in times.items())
+        table.add_row(call, f"{on_mount[call]:.0f}", f"{in_memory[call]:.0f}", said)
+    together = (sum(taken.values()) for taken in (on_mount, in_memory))
     table.add_row("together", *(f"{total:.0f}" for total in together))
     out = StringIO()
     Console(file=out, width=120).print(table)
@@ -73,9 +68,3 @@ def by_call(root: str, names: Sequence[str]) -> dict[str, float]:
         for call, begun, ended in zip(CALLS, times[:-1], times[1:], strict=True):
             taken[call].append((ended - begun) * 1e6)
     return {call: median(values) for call, values in taken.items()}
-
-
-def timers(address: str) -> dict[str, dict[str, Any]]:
-    """Alluxio's timers of a FUSE process: how often, and milliseconds, the latest calls weighing most."""
-    found: dict[str, dict[str, Any]] = counters.fetch(address).get("timers", {})
-    return found
