@@ -18,6 +18,7 @@ from alluxio_fuse.check.statistics import Spread
 VERSION: Literal[1] = 1
 MAX_MISTAKES = 20  # kept of each dataset
 WORST: tuple[Outcome, ...] = ("FAIL", "CANNOT TELL", "PASS")
+NO_MORE = "no more were made of these files"
 LEAST_PASSES = 3  # that have proven their state, for a median to mean something; fewer where fewer were asked for
 
 
@@ -159,7 +160,7 @@ def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Findi
         once = row.state == "cold" and not measured.direct
         slices = cold_slices(measured.manifest, row.kind) if once else settings.passes
         if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
-            why = f"only {proven} passes have proven their state: {row.why or measured.left_out}"
+            why = f"only {proven} passes have proven their state: {row.why or measured.left_out or NO_MORE}"
             findings.append(
                 Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {why}")
             )
