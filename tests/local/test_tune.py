@@ -19,7 +19,7 @@ NAME = "tuned"
 STATE = Path(f"/var/lib/{NAME}")
 RECORD = STATE / "tuned.json"
 MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
-CLIFF, GOOD = 0, 1024  # KiB of read-ahead; without any each page is a request of its own
+CLIFF, GOOD = 0, 256  # KiB of read-ahead; without any each page is a request of its own
 STAGES = ("preflight", "plan", "nodes", "services", "warm")
 
 

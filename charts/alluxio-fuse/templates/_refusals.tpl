@@ -87,7 +87,7 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{- end -}}
 {{- include "alluxio.javaRefusals" (dict "root" .root "path" .path "jvm" .fuse.jvm "limit" .fuse.resources.limits.memory "also" $also) }}
 {{- range .fuse.mountOptions }}
-{{- if and (eq (int $.fuse.libfuse) 3) (regexMatch "^(big_writes|nonempty|direct_io|max_read=)" .) }}
+{{- if and (eq (int $.fuse.libfuse) 3) (regexMatch "^(big_writes|nonempty|direct_io|sync_read|max_read=)" .) }}
 {{ $.path }}.mountOptions holds {{ . }}, which libfuse 3 does not know: remove it, or write {{ $.path }}.libfuse 2
 {{- end }}
 {{- if and (eq (int $.fuse.libfuse) 2) (hasPrefix "max_idle_threads" .) }}

@@ -19,7 +19,9 @@ EVERYWHERE: Final = frozenset(
     | {"noforget", "remember", "use_ino", "readdir_ino", "hard_remove", "intr", "nodev", "nosuid", "noexec", "noatime"}
 )
 OPTIONS: Final = {
-    2: EVERYWHERE | {"max_read", "big_writes", "nonempty", "direct_io", "max_background", "max_readahead", "max_write"},
+    2: EVERYWHERE
+    | {"max_read", "big_writes", "nonempty", "direct_io", "max_background", "max_readahead", "max_write"}
+    | {"sync_read"},
     3: EVERYWHERE | {"max_idle_threads", "clone_fd"},
 }
 PLANNED_ELSEWHERE: Final = {

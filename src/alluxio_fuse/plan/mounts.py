@@ -76,7 +76,7 @@ class Mounts:
                 "alluxio_datasets[].readers",
             ),
             "mount_point": Value(point, "mount_point", "below a folder that outlives a remount", DERIVED),
-            "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting.libfuse.amount)),
+            "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting)),
             "libfuse_version": setting.libfuse,
             "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
             "client_cache": self._client_cache(shape, cache, name),
@@ -106,11 +106,13 @@ class Mounts:
             )
         return service | {"properties": site(self._properties(shape, setting, service), name, fleet)}
 
-    def _options(self, shape: Shape, libfuse: int) -> Value[list[str]]:
+    def _options(self, shape: Shape, setting: Setting) -> Value[list[str]]:
         if self._fleet.upstream:
             return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
         kernel = fuse.freshness_layers(shape.within).kernel
-        return fuse.mount_options(libfuse, shape.writable, shape.within, kernel)
+        in_order = shape.through_cluster and setting.cache.room is None
+        libfuse = setting.libfuse.amount
+        return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order)
 
     def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[dict[str, Any]]:
         medium = cache.room.medium if cache.room else None

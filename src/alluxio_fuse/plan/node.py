@@ -183,7 +183,7 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
         "memory_page_cache": memory.memory_page_cache(divided.available - services, divided.page_cache.amount),
         "level": memory.level(divided.level),
         "cache_media": _media(fleet, layout),
-        "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.read_ahead(fleet.upstream, cached)),
+        "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.disk_read_ahead(fleet.upstream, cached)),
         "nofile": nofile(kind.nofile),
     }
 

@@ -8,7 +8,7 @@ from alluxio_fuse.check.passes import Pass, Settings
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
 
-READ_AHEAD_KB: Final = (128, 256, 512, 1024, 2048, 4096)
+READ_AHEAD_KB: Final = (128, 256, 512)  # more is faster at times, and costs what is not cached yet: plan.rules.fuse
 MAX_BACKGROUND: Final = (12, 32, 64, 128)
 CONGESTION_SHARES: Final = (0.5, 0.75, 1.0)  # of max_background
 Amounts = dict[str, int]

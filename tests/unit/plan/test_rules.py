@@ -84,6 +84,16 @@ def test_other_data_is_asked_for_again(writable: bool, within: int | None) -> No
     assert ("ro" in options) == (not writable)
 
 
+def test_reads_in_order_where_the_libfuse_can() -> None:
+    assert "sync_read" in fuse.mount_options(2, False, None, 1, in_order=True).amount
+    assert "sync_read" not in fuse.mount_options(2, False, None, 1, in_order=False).amount
+    assert "sync_read" not in fuse.mount_options(3, False, None, 1, in_order=True).amount
+
+
+def test_what_is_read_ahead_lies_within_a_page_of_the_client_cache() -> None:
+    assert fuse.read_ahead(False, True).amount * 1024 * 2 <= caches.PAGE
+
+
 def test_each_libfuse_gets_its_own_options() -> None:
     second, third = (" ".join(fuse.mount_options(version, False, None, 1).amount) for version in (2, 3))
     assert "max_read" in second

@@ -7,7 +7,7 @@ from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.values import Value
 
 SET = "fuse/imagenet-sample"
-WHY = "measured over 2048: large files x1.40 (1.31 to 1.44)"
+WHY = "measured over 512: large files x1.40 (1.31 to 1.44)"
 
 
 def tuned(behind: str, *, overrides: dict[str, Any] | None = None, **kept: int) -> dict[str, Value[Any]]:
@@ -27,25 +27,25 @@ def behind() -> str:
 
 
 def test_by_the_rules() -> None:
-    assert amounts(plan(local()).nodes["localhost"][SET]) == (2048, 64, 48)
+    assert amounts(plan(local()).nodes["localhost"][SET]) == (512, 64, 48)
     assert amounts(plan(local(alluxio_overrides={"fuse.client_cache_size": 0})).nodes["localhost"][SET])[0] == 1024
     assert amounts(plan(local(alluxio_profile="upstream")).nodes["localhost"][SET]) == (128, 12, 9)
 
 
 def test_what_was_kept_on_the_node_is_planned_with_its_reason() -> None:
-    service = tuned(behind(), read_ahead_kb=512)
-    assert amounts(service) == (512, 64, 48)
+    service = tuned(behind(), read_ahead_kb=256)
+    assert amounts(service) == (256, 64, 48)
     assert service["read_ahead_kb"].why == WHY
     assert service["read_ahead_kb"].source == "playbooks/tune.yml, 2026-11-22T03:00:00Z"
 
 
 def test_what_follows_from_it_follows() -> None:
-    assert amounts(tuned(behind(), max_background=32)) == (2048, 32, 24)
-    assert amounts(tuned(behind(), max_background=32, congestion_threshold=32)) == (2048, 32, 32)
+    assert amounts(tuned(behind(), max_background=32)) == (512, 32, 24)
+    assert amounts(tuned(behind(), max_background=32, congestion_threshold=32)) == (512, 32, 32)
 
 
 def test_what_was_measured_over_something_else_is_worth_nothing() -> None:
-    assert amounts(tuned("workers", read_ahead_kb=4096)) == (2048, 64, 48)
+    assert amounts(tuned("workers", read_ahead_kb=4096)) == (512, 64, 48)
 
 
 def test_what_the_user_says_stands() -> None:
