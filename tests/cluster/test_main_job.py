@@ -358,7 +358,7 @@ def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: An
 
 
 def said_at_start(job: Job, node: str) -> str:
-    """What the first container of a node's new worker says when it ends."""
+    """What the container says that verifies the dataset before a node's new worker starts."""
     space = f"--namespace={NAME}"
 
     def worker() -> str:
@@ -369,10 +369,8 @@ def said_at_start(job: Job, node: str) -> str:
     said: list[str] = []
 
     def ended() -> bool:
-        pod = job.cluster.pods(NAME, "worker")[worker()]
-        first = pod["spec"]["initContainers"][0]["name"]
-        said.append(job.cluster.kubectl(space, "logs", worker(), f"--container={first}"))
+        said.append(job.cluster.kubectl(space, "logs", worker(), "--container=verify"))
         return bool(said[-1])
 
-    job.cluster.wait("the worker's first container speaks", ended, 120)
+    job.cluster.wait("the worker's container verify speaks", ended, 120)
     return said[-1]
