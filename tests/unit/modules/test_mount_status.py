@@ -31,7 +31,8 @@ def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dic
         monkeypatch.setattr(users, "readers_of", lambda _: [])
         monkeypatch.setattr(mount_status, "PROGRESS_S", 0.05)
         monkeypatch.setattr(mount_status, "AGAIN_S", 0.01)
-        return mount_status.look(POINT, "127.0.0.1:49999", tmp_path)
+        found: dict[str, Any] = mount_status.look(POINT, "127.0.0.1:49999", tmp_path)
+        return found
 
     return look
 
