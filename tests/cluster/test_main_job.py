@@ -370,7 +370,7 @@ def said_at_start(job: Job, node: str) -> str:
 
     def ended() -> bool:
         said.append(job.cluster.kubectl(space, "logs", worker(), "--container=verify"))
-        return bool(said[-1])
+        return bool(said[-1]) and "unable to retrieve" not in said[-1]  # that is the kubelet's, between two starts
 
     job.cluster.wait("the worker's container verify speaks", ended, 120)
     return said[-1]
