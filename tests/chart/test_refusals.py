@@ -106,6 +106,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         datasets({"fuse": {"mountOptions": ["big_writes"]}}),
         "holds big_writes, which libfuse 3 does not know: remove it, or write datasets[0].fuse.libfuse 2",
     ),
+    "reads in order, of another libfuse": (
+        datasets({"fuse": {"mountOptions": ["sync_read"]}}),
+        "holds sync_read, which libfuse 3 does not know: remove it, or write datasets[0].fuse.libfuse 2",
+    ),
     "names too long": (
         {"fullnameOverride": "a" * 40, **datasets({"name": "b" * 30})},
         "names of its objects would be longer than 63 characters",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import subprocess
@@ -128,9 +127,8 @@ def test_of_a_worker_that_dies_only_a_rename_tells(deployed: dict[str, Any], sto
     """What was being written is gone, `fsync` and `close` say nothing; once more, with the worker back, it is whole."""
     written, final = MOUNT_POINT / "killed.part", MOUNT_POINT / "killed.bin"
     write_slowly(written, lambda: kill(f"{NAME}-worker"))
-    with pytest.raises(OSError) as told:  # noqa: PT011 - which of the two depends on who forgets the file first
+    with pytest.raises(OSError, match=r"Input/output error|No such file or directory"):
         written.rename(final)
-    assert told.value.errno in {errno.EIO, errno.ENOENT}
     assert not written.exists()
     assert in_store(store, "run/killed.") == {}
     begun = time.monotonic()

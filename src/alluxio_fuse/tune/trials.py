@@ -6,9 +6,10 @@ from typing import Any, Final
 from alluxio_fuse.check import passes
 from alluxio_fuse.check.passes import Pass, Settings
 from alluxio_fuse.check.profiles import KINDS
+from alluxio_fuse.plan.rules.fuse import WITHIN_A_PAGE
 from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
 
-READ_AHEAD_KB: Final = (128, 256, 512)  # more is faster at times, and costs what is not cached yet: plan.rules.fuse
+READ_AHEAD_KB: Final = (WITHIN_A_PAGE // 4, WITHIN_A_PAGE // 2, WITHIN_A_PAGE)  # more multiplies what is read cold
 MAX_BACKGROUND: Final = (12, 32, 64, 128)
 CONGESTION_SHARES: Final = (0.5, 0.75, 1.0)  # of max_background
 Amounts = dict[str, int]
