@@ -46,7 +46,7 @@ test-local: setup-dev ## the main job on this machine, real Alluxio containers
 	@pytest -q tests/local -m "not upkeep"
 
 test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
-	@pytest -q tests/local/test_lies.py
+	@pytest -q -s tests/local/test_lies.py
 
 test-upkeep: setup-dev ## on this machine: another key, another image, a backup restored under readers, and what writers may do
 	@pytest -q -s tests/local -m upkeep

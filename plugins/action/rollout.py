@@ -11,6 +11,7 @@ from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER,
 SPEC = {
     **CLUSTER,
     "release": {"type": "str", "required": True},
+    "replace": {"type": "list", "elements": "str", "default": []},
     "timeout_s": {"type": "int", "default": 300},
 }
 
@@ -19,17 +20,17 @@ class ActionModule(ActionBase):
     """Runs on the controller; the namespace is looked at every two seconds."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Returns {changed: false, state: {component: [ready, wanted]}, pods: [Pod]}."""
+        """Returns {changed, state: {component: [ready, wanted]}, pods: [Pod]}."""
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)
         if self._task.check_mode:
-            return {"changed": False, "state": {}}
+            return {"changed": bool(args["replace"]), "state": {}}
         heading(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         try:
-            state = cluster.rollout(args["release"], args["timeout_s"], progress)
+            state = cluster.rollout(args["release"], args["timeout_s"], progress, args["replace"])
         except client.RolloutError as error:
             raise AnsibleActionFail(f"{args['release']} does not come up:\n{error}") from None
-        return {"changed": False, "state": state}
+        return {"changed": bool(args["replace"]), "state": state}

@@ -32,7 +32,7 @@ class FilterModule:
         return {
             **doors.filters(values, "chart_values"),
             **doors.filters(facts, "with_node"),
-            **doors.filters(pods, "endpoints"),
+            **doors.filters(pods, "endpoints", "read_through", "datasets_gone"),
             **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod"),
             **doors.filters(objects, "label_patch", "left_labelled"),
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),

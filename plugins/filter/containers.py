@@ -22,5 +22,7 @@ class FilterModule:
         """Names of the filters and what they call."""
         return {
             **filters(containers, "ca_files", "containers", "folders", "owned_items", "site_files", "last_words"),
-            **filters(containers, "outdated", "reimaged", "held_back", "cache_folders", "restoring", "rewritten"),
+            **filters(
+                containers, "outdated", "reimaged", "left", "started_again", "cache_folders", "restoring", "rewritten"
+            ),
         }

@@ -18,18 +18,19 @@ TIMEOUT_S = 10.0
 def readers_at(path: str, mounts: list[Mount], seconds: float = 0) -> list[str]:
     """Processes with a file open of the mount at `path`, or of a FUSE mount below it.
 
-    seconds: how long to look for one, as who opens a file only now and then is a reader, too.
+    seconds: how long to look, as who opens a file only now and then is a reader, too; all that were seen are told.
     """
     at, below = mount_at(mounts, path), f"{path.rstrip('/')}/"
     inside = [mount for mount in mounts if mount["type"].startswith("fuse") and mount["point"].startswith(below)]
     devices = {mount["device"] for mount in ([at] if at else []) + inside}
     deadline = time.monotonic() + seconds
+    found: dict[str, None] = {}
     while devices:
-        found = [reader for device in sorted(devices) for reader in readers_of(device)]
-        if found or time.monotonic() >= deadline:
-            return found
+        found |= dict.fromkeys(reader for device in sorted(devices) for reader in readers_of(device))
+        if time.monotonic() >= deadline:
+            break
         time.sleep(PAUSE_S)
-    return []
+    return list(found)
 
 
 def readers_of(device: str, proc: str = "/proc") -> list[str]:

@@ -25,7 +25,7 @@ options:
   seconds:
     description: How long to look for a process with an open file, as a reader may open one only now and then.
     type: float
-    default: 0
+    default: 2
   known:
     description: Who else uses it, as something else than the node tells; they come first in the answer.
     type: list
@@ -58,7 +58,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "path": {"type": "path", "required": True},
-            "seconds": {"type": "float", "default": 0},
+            "seconds": {"type": "float", "default": 2},
             "known": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,

@@ -27,6 +27,7 @@ short_description: Reads files of a dataset, timed and compared with its manifes
 description:
   - Each pass reads a slice of the manifest's files below a folder, from open to end to close, in several processes.
   - Around the timed part it takes Alluxio's counters, and before it the page cache residency of the files.
+  - What is missing of the page cache by accident is read again before a pass that is to find all of it there.
   - Timed passes count bytes. Digests are compared right after, untimed, from what the page cache kept of them.
   - The module judges nothing; the evidence is judged on the controller.
 author: [alluxio-fuse]
@@ -110,6 +111,9 @@ left_out:
 LISTEN_S = 0.2  # before each pass, for what others do on this node, and after it, for counters to settle
 MOST_WAITS = 5
 UNKNOWN_NAMES = 8
+IN_PAGE_CACHE = 0.99  # of pages, from where on a pass is one of the page cache
+ACCIDENT = 0.9
+TOP_UPS = 3
 
 
 def main() -> None:
@@ -201,6 +205,8 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     first = one["state"] == "cold" and not one.get("direct")
     # looking opens a file, so of names that nobody has asked for yet only a few are looked at
     resident = residency.resident_share(paths, UNKNOWN_NAMES if first else residency.SAMPLE)
+    if one["state"] == "page-cache":
+        resident = _topped_up(one["root"], files, params["readers"], resident)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = _foreign_share()
     time.sleep(max(0.0, one.get("begin_at", 0.0) - time.time()))
@@ -224,6 +230,20 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         "counters": counters.difference(before, after),
         "mount": {key: mount[key] for key in ("point", "type", "source")},
     }
+
+
+def _topped_up(root: str, files: list[reader.Entry], readers: int, resident: float | None) -> float | None:
+    """Residency after reading the files again where a few of their pages are gone.
+
+    Linux 6.18 has let go of 1 to 6 % of pages within a second of reading them, with no memory reclaimed and on a quiet
+    machine, after one pass of ten; more than that is no accident, and is left as it is found.
+    """
+    for _ in range(TOP_UPS):
+        if resident is None or not ACCIDENT <= resident < IN_PAGE_CACHE:
+            break
+        reader.timed(root, files, readers, "read", 0)
+        resident = residency.resident_share([f"{root}/{entry.path}" for entry in files])
+    return resident
 
 
 def _settled(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,11 @@ options:
   context: {description: "Context in it, or the current one.", type: str}
   namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
+  replace:
+    description: Names of pods to delete first, which their controller makes anew.
+    type: list
+    elements: str
+    default: []
   timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
 """
 

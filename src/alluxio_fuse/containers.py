@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from alluxio_fuse import names
+
 Amounts = dict[str, dict[str, Any]]
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
@@ -77,7 +79,7 @@ def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
     fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
     private_ca = bool(ca_files(plan))
     made = [_container(plan["name"], service, services, fleet, private_ca) for service in _in_order(services)]
-    return [{**asdict(one), "digest": _digest(one, fleet["image"])} for one in made]
+    return [{**one, "digest": digest(one, fleet["image"])} for one in map(asdict, made)]
 
 
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
@@ -100,6 +102,29 @@ def owned_items(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[d
         {"kind": kind, "id": key, "data": {"role": "platform_containers", "contents": contents}}
         for kind, key, contents in items
     ]
+
+
+def left(owned: Sequence[Mapping[str, Any]], services: Sequence[Mapping[str, Any]], deployment: str) -> dict[str, Any]:
+    """Containers, or units, of the ownership record that are not planned any more, and the folders of their datasets.
+
+    Returns {items: of the record, in its order, mount_points: of the datasets}. The rest of the record stays, above all
+    the journal of a host that was a master.
+    """
+    planned, prefix = {service["name"] for service in services}, f"{deployment}-fuse-"
+    gone = [item for item in owned if item["kind"] in ("container", "unit") and item["id"] not in planned]
+    fuse = [item["id"].removesuffix(".service") for item in gone if item["id"].startswith(prefix)]
+    datasets = [name.removeprefix(prefix) for name in fuse]
+    points = [names.mount_point(deployment, dataset) for dataset in datasets]
+    theirs = {*points, *(names.mount_parent(deployment, dataset) for dataset in datasets)}
+
+    def is_theirs(path: PurePosixPath) -> bool:
+        cache = path.name in datasets and str(path.parent) != names.state_dir(deployment)
+        return str(path) in theirs or cache
+
+    folders = [
+        item for item in owned if item["kind"] in ("directory", "mount") and is_theirs(PurePosixPath(item["id"]))
+    ]
+    return {"items": [*folders, *gone], "mount_points": points}
 
 
 def site_file(
@@ -142,6 +167,17 @@ def rewritten(services: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> li
     return [one["name"] for one in services if any(path.startswith(f"{one['conf_dir']}/") for path in paths)]
 
 
+def started_again(
+    services: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]],
+    images: Sequence[Mapping[str, Any]],
+    paths: Sequence[str],
+) -> list[str]:
+    """Names of running containers that a run would end and start: arguments as of `outdated` and `rewritten`."""
+    running = {one["Name"].removeprefix("/") for one in found if one["State"]["Status"] == "running"}
+    return [*outdated(services, found, images), *(name for name in rewritten(services, paths) if name in running)]
+
+
 def is_of(found: Mapping[str, Any], service: Mapping[str, Any]) -> bool:
     """Whether a container, as `podman inspect` tells it, was made for a service as it is planned now."""
     return bool((found["Config"].get("Labels") or {}).get(_LABEL) == service["digest"])
@@ -172,11 +208,6 @@ def reimaged(
     return any(one["Name"].removeprefix("/") in masters and one["Image"] not in image for one in found)
 
 
-def held_back(results: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Readers of each container that has some, from asking for those of its mount (`mount_users` in a loop)."""
-    return {one["item"]["name"]: one["readers"] for one in results if one.get("readers")}
-
-
 def cache_folders(services: Sequence[Mapping[str, Any]]) -> list[str]:
     """Folders whose bytes belong to one journal: those that carry `.identity`."""
     said = [value for one in services for key, value in one["properties"].items() if _TIER.fullmatch(key)]
@@ -205,6 +236,12 @@ def last_words(results: Sequence[Mapping[str, Any]]) -> str:
         for result in results
     ]
     return "A service did not come up in time. What was said last:\n\n" + "\n\n".join(parts)
+
+
+def digest(service: Mapping[str, Any], image: str) -> str:
+    """What tells a container or unit, as a dictionary, from one that was planned otherwise."""
+    text = json.dumps({**service, "image": image}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _in_order(services: Amounts) -> list[str]:
@@ -327,8 +364,3 @@ def _keys(datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mappi
 def _escaped(value: str) -> str:
     """A value as java.util.Properties reads it back."""
     return value.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _digest(container: Container, image: str) -> str:
-    text = json.dumps({**asdict(container), "image": image}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from alluxio_fuse.containers import SETTINGS_VARIABLE
+from alluxio_fuse.containers import SETTINGS_VARIABLE, digest
 
 ROLE = "platform_host"
 
@@ -17,7 +17,8 @@ class Unit:
 
     `arguments` follow the JVM's options: the main class and what is for it. `memory` is in bytes. `properties` is
     complete but for keys of object stores (`under_store` says whether those are joined into the site file on the node).
-    `requires`: folders that the unit is started after. `client_cache`: empty where there is none.
+    `requires`: folders that the unit is started after. `client_cache`: empty where there is none. `digest`, in the
+    dictionary, changes with anything for which a running unit must be started again; its description tells it.
     """
 
     name: str
@@ -37,17 +38,15 @@ class Unit:
 
 
 def units(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
-    """The units of `host`: :class:`Unit` as a dictionary, one for each dataset that is mounted there."""
+    """The units of `host`: :class:`Unit` as a dictionary, one for each dataset that is mounted there, with `digest`."""
     state_dir = plan["nodes"][host]["node"]["state_dir"]["amount"]
-    return [
-        asdict(
-            _unit(
-                plan["name"], service.partition("/")[2], {key: each["amount"] for key, each in keys.items()}, state_dir
-            )
-        )
+    image = plan["fleet"]["image"]["amount"]
+    made = [
+        _unit(plan["name"], service.partition("/")[2], {key: each["amount"] for key, each in keys.items()}, state_dir)
         for service, keys in plan["nodes"][host].items()
         if service.startswith("fuse/")
     ]
+    return [{**one, "digest": digest(one, image)} for one in map(asdict, made)]
 
 
 def unit_folders(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:

@@ -6,10 +6,12 @@ Each drill begins when all is as before. The table is printed at the end, and ke
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,17 @@ from main_job import LAB_INVENTORY, NAME, Job
 from test_main_job import deploy, sample_digests
 
 sys.path.insert(0, str(ROOT / "tests" / "local"))
+sys.path.insert(0, str(ROOT / "tests" / "lab"))
 from drills import READING, Drill, Readers, reading
+from local.bundle import succeed
+from object_store import forget
 
 COMPONENT = "app.kubernetes.io/component"
 SPACE = f"--namespace={NAME}"
 FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
 CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}  # a part of the set: every layer is needed
 THERE = "/srv/drills"
+CTR = ("ctr", "--namespace=k8s.io", "images")
 
 
 @pytest.fixture(scope="module")
@@ -117,24 +123,6 @@ def test_fuse_is_killed(drill: Callable[..., Drill], here: str) -> None:
     assert done.restarted == only("fuse-imagenet", here)
 
 
-def test_fuse_is_killed_for_memory(drill: Callable[..., Drill], job: Job, here: str) -> None:
-    """Something else in its pod takes all memory, and is told to the kernel as what must not be ended for it."""
-    take = "sleep 5; exec tail /dev/zero"
-    spare = f"for one in $(pgrep -fx 'sh -c {take}'); do echo -1000 >/proc/$one/oom_score_adj; done"
-
-    def exhaust() -> None:
-        program = [str(job.cluster.programs / "kubectl"), f"--kubeconfig={job.cluster.kubeconfig}", SPACE]
-        inside = ["exec", fuse_pod(job, here), "--container=fuse", "--", "sh", "-c", take]
-        with subprocess.Popen([*program, *inside], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-            time.sleep(3)
-            job.podman("exec", here, "sh", "-c", spare)
-
-    done = drill("FUSE killed for memory", exhaust)
-    assert done.restarted == only("fuse-imagenet", here)
-    (status,) = job.cluster.pods(NAME)[fuse_pod(job, here)]["status"]["containerStatuses"]
-    assert status["lastState"]["terminated"]["reason"] == "OOMKilled"
-
-
 def test_the_worker_is_killed(drill: Callable[..., Drill], here: str) -> None:
     done = drill("worker killed -9", lambda: signal_on(here, "KILL", WORKER))
     assert done.restarted == only("worker", here)
@@ -154,7 +142,7 @@ def test_all_workers_are_away(drill: Callable[..., Drill], job: Job) -> None:
         patch({"op": "remove"})
 
     done = drill("all workers away for 20 s", away)
-    assert done.restarted == [f"worker on {node}" for node in job.cluster.gpu_nodes()]
+    assert done.restarted == []
 
 
 def test_the_master_is_restarted(drill: Callable[..., Drill], job: Job) -> None:
@@ -175,3 +163,77 @@ def test_another_node_is_off_and_on(drill: Callable[..., Drill], job: Job, lab: 
     done = drill("another node off and on", off_and_on)
     assert {name.partition(" on ")[2] for name in done.restarted} == {other}
     assert job.read_at_once()[other] == sample_digests(Path(job.cluster.settings["lab_sample"]))
+
+
+def change(job: Job, **variables: Any) -> str:
+    """Plan and services with other variables: what services said."""
+    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES, **variables))
+    return succeed(job.play("playbooks/services.yml", **variables)).output
+
+
+def test_fuse_is_replaced_only_where_nobody_reads(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """Check mode tells where that is."""
+    other = next(node for node in job.cluster.gpu_nodes() if node != here)
+    said: list[str] = []
+
+    def another_heap() -> None:
+        variables = {"alluxio_overrides": {**CACHES, "fuse.heap": "448Mi"}}
+        succeed(job.play("playbooks/plan.yml", **variables))
+        said.append(succeed(job.play("playbooks/services.yml", "--check")).output)
+        said.append(succeed(job.play("playbooks/services.yml")).output)
+
+    done = drill("a value of FUSE changed", another_heap)
+    assert done.restarted == only("fuse-imagenet", other)
+    foretold, told = said
+    assert f"waits for its readers   fuse-imagenet on {here}: read by 3: python3 (" in foretold
+    assert f"would be started again  fuse-imagenet on {other}" in foretold
+    assert "again  worker" not in foretold
+    assert f"{here}: fuse-imagenet stays as it was planned before, read by python3 (" in told
+    status = job.play("playbooks/status.yml").output
+    assert f"behind fuse-imagenet on {here}" in " ".join(status.split()), status[-3000:]
+
+
+def test_another_image_leaves_fuse_to_its_readers(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """The same one by another name, on every node."""
+    image = "localhost/alluxio-fuse:next"
+    for node in job.cluster.get("nodes"):
+        job.podman("exec", node["metadata"]["name"], *CTR, "tag", "--force", job.cluster.image, image)
+    said: list[str] = []
+    done = drill("another image", lambda: said.append(change(job, alluxio_image=image)), 600)
+    assert [name for name in done.restarted if name == f"fuse-imagenet on {here}"] == []
+    assert {name.partition(" ")[0] for name in done.restarted} == {"master", "worker", "fuse-imagenet"}
+    (backup,) = re.findall(r"^backup +(/\S+/journal.gz)$", said[0], re.MULTILINE)
+    assert Path(backup).stat().st_mode & 0o777 == 0o600
+    drill("back to the former image", lambda: change(job), 600)
+
+
+def test_a_key_is_replaced(drill: Callable[..., Drill], job: Job) -> None:
+    """While both are good; then the former may go."""
+    keys = job.cluster.settings
+    credentials = {"imagenet": {"access_key": keys["lab_next_access_key"], "secret_key": keys["lab_next_secret_key"]}}
+
+    done = drill(
+        "S3 key replaced", lambda: succeed(job.play("playbooks/services.yml", alluxio_credentials=credentials)), 600
+    )
+    assert done.restarted == []
+    assert done.saw in ("nothing", "waited")
+    with ExitStack() as stack:
+        done = drill("the former key revoked", lambda: stack.enter_context(revoked(job, keys["lab_access_key"])))
+        assert done.restarted == []
+        assert done.saw in ("nothing", "waited")
+    succeed(job.play("playbooks/services.yml"))
+
+
+@contextmanager
+def revoked(job: Job, access_key: str) -> Iterator[None]:
+    """The lab's store without a key."""
+    folder, store = Path(job.cluster.settings["lab_s3_ca_file"]).parent, job.cluster.settings["lab_store"]
+    config = folder / "s3.json"
+    known = config.read_text()
+    try:
+        forget(folder, access_key)
+        job.podman("restart", store)
+        yield
+    finally:
+        config.write_text(known)
+        job.podman("restart", store)

@@ -106,6 +106,13 @@ def prepare(folder: Path, address: str) -> ObjectStore:
     return ObjectStore(f"https://{address}:{HTTPS_PORT}", folder / "ca.crt", owner, *reader, following)
 
 
+def forget(folder: Path, access_key: str) -> None:
+    """Leave a key out of what a prepared store knows when it starts."""
+    config = folder / "s3.json"
+    known = json.loads(config.read_text())["identities"]
+    config.write_text(json.dumps({"identities": [one for one in known if one["name"] != access_key]}))
+
+
 def arguments(folder: Path, address: str) -> list[str]:
     """What `weed` runs a prepared store with."""
     files = {
@@ -141,10 +148,8 @@ class RestartableStore:
 
     def revoke(self, access_key: str) -> None:
         """Know a key no more, which takes a restart."""
-        config = self._folder / "s3.json"
-        known = json.loads(config.read_text())["identities"]
         self.stop()
-        config.write_text(json.dumps({"identities": [one for one in known if one["name"] != access_key]}))
+        forget(self._folder, access_key)
         self.start()
 
 

@@ -17,7 +17,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -271,6 +271,44 @@ def test_teardown_takes_nothing_from_readers(readers: Readers, variables: dict[s
 
 
 @pytest.mark.upkeep
+def test_fuse_is_killed_for_memory(drill: Callable[..., Drill]) -> None:
+    """Something else in its container takes all memory; the kernel is told that FUSE is to be ended for it."""
+
+    def exhaust() -> None:
+        Path(f"/proc/{java('fuse-bucket')}/oom_score_adj").write_text("1000")
+        subprocess.run(["podman", "exec", f"{NAME}-fuse-bucket", "tail", "/dev/zero"], check=False, capture_output=True)
+
+    done = drill("FUSE killed for memory", exhaust)
+    (CHECKOUT / "playbooks/oom").unlink(missing_ok=True)  # conmon tells of it where the playbook has started it
+    assert "ENOTCONN" in done.saw
+    assert done.restarted == ["fuse-bucket"]
+
+
+@pytest.mark.upkeep
+def test_a_full_worker_disk_stops_nobody(drill: Callable[..., Drill], variables: dict[str, Any]) -> None:
+    """A worker that has room for the whole set caches what it reads; now it cannot."""
+    variables["alluxio_overrides"] = {"fuse.client_cache_size": "16Mi"}
+    forced = {**variables, "alluxio_under_readers": True}
+    drill("workers get room for the set", lambda: succeed(stages("plan", "nodes", "services", **forced)))
+    plan = json.loads((CHECKOUT / f"runs/plan-{NAME}.json").read_text())
+    filler = Path(plan["nodes"]["localhost"]["worker"]["tiers"]["amount"][0]["path"]) / "filler"
+
+    def full() -> None:
+        podman("exec", f"{NAME}-master", "/opt/alluxio/bin/alluxio", "fs", "free", "-f", "/bucket")
+        with filler.open("wb") as file, suppress(OSError):
+            while True:
+                file.write(bytes(1 << 20))
+                file.flush()
+        time.sleep(20)
+        assert os.statvfs(filler.parent).f_bavail == 0
+        filler.unlink()
+
+    done = drill("worker disk full for 20 s", full)
+    assert done.restarted == []
+    assert done.saw in ("waited", "nothing")
+
+
+@pytest.mark.upkeep
 def test_a_key_is_replaced(drill: Callable[..., Drill], store: RestartableStore, variables: dict[str, Any]) -> None:
     """While both are good; then the former may go."""
     former, (access_key, secret_key) = store.about.access_key, store.about.next_key
@@ -291,13 +329,23 @@ def test_an_upgrade_keeps_a_backup_and_leaves_fuse_to_its_readers_and_a_restore_
     told: list[str] = []
 
     def upgrade() -> None:
-        succeed(playbook("playbooks/plan.yml", **variables))
         told.append(succeed(playbook("playbooks/services.yml", **variables)).output)
+        told.append(succeed(playbook("playbooks/services.yml", "--check", **variables)).output)
+
+    succeed(playbook("playbooks/plan.yml", **variables))
+    was = started()
+    foretold = succeed(playbook("playbooks/services.yml", "--check", **variables)).output
+    assert started() == was
+    for name in ("master", "job-master", "worker", "job-worker"):
+        assert f"would be started again  {NAME}-{name} on localhost\n" in foretold
+    assert re.search(rf"waits for its readers   {NAME}-fuse-bucket on localhost: read by \d: python\d* \(", foretold)
 
     done = drill("another image", upgrade)
     assert done.restarted == ["job-master", "job-worker", "master", "worker"]
     assert done.saw in ("waited", "nothing")
     assert re.search(rf"{NAME}-fuse-bucket stays as it was planned before, read by python\d* \(", told[0])
+    assert f"waits for its readers   {NAME}-fuse-bucket" in told[1]
+    assert f"would be started again  {NAME}-" not in told[1]
     (backup,) = re.findall(r"^backup +(/\S+/journal.gz)$", told[0], re.MULTILINE)
     assert Path(backup).stat().st_mode & 0o777 == 0o600
 

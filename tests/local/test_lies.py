@@ -59,14 +59,13 @@ def honest(planted: Planted) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def table(request: pytest.FixtureRequest) -> Iterator[list[tuple[str, str, str]]]:
-    """Lie, verdict, why: shown at the end."""
+def table() -> Iterator[list[tuple[str, str, str]]]:
+    """Lie, verdict, why: printed at the end, which `make test-lies` shows."""
     rows: list[tuple[str, str, str]] = []
     yield rows
-    terminal = request.config.pluginmanager.getplugin("terminalreporter")
-    terminal.write_line("")
-    for row in [("lie", "verdict", "why"), *rows]:
-        terminal.write_line(f"{row[0]:<42} | {row[1]:<11} | {row[2]}")
+    print()
+    for name, verdict, why in [("lie", "verdict", "why"), *rows]:
+        print(f"{name:<42} | {verdict:<11} | {why}")
 
 
 def first_small(planted: Planted) -> list[Path]:

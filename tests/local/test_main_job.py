@@ -126,8 +126,7 @@ def test_second_run_changes_nothing(first: Run) -> None:
 def test_the_studies_are_made_by_name(first: Run) -> None:
     """Each adds its rows, with figures, on the mount and on the disk; one pass of each will do here."""
     studies = ["fio", "tfrecord", "readers", "open-files"]
-    both = ("playbooks/check.yml", "playbooks/report.yml")
-    run = judged(playbook(*both, alluxio_check_profiles=studies, alluxio_check_passes=1))
+    run = judged(playbook("playbooks/check.yml", alluxio_check_profiles=studies, alluxio_check_passes=1))
     assert "TFRecord against files of a sample each, mount: " in run.output
     (dataset,) = latest("check")["datasets"]
     found = {(row["path"], row["kind"], row["readers"], row["held"]) for row in dataset["rows"] if row["established"]}
@@ -210,7 +209,7 @@ def test_a_harmless_check_disturbs_nobody(first: Run, tmp_path: Path) -> None:
         path.read_bytes()
     was, drops = alluxio("fsadmin", "report", "capacity").stdout, dropped()
     assert resident(others) > 0.95
-    run = playbook("playbooks/check.yml", alluxio_check_disruptive=False, alluxio_check_passes=2)
+    run = judged(playbook("playbooks/check.yml", alluxio_check_disruptive=False, alluxio_check_passes=2))
     assert dropped() == drops
     assert resident(others) > resident(unknown) - 0.05
     assert used(alluxio("fsadmin", "report", "capacity").stdout) == used(was)
@@ -228,14 +227,25 @@ def test_a_node_with_readers_is_left_alone(first: Run) -> None:
     sample = next(path for path in SOURCE.rglob("*.JPEG"))
     with (MOUNT_POINT / sample.relative_to(SOURCE)).open("rb") as held:
         held.read(1)
-        was = resident([Path(held.name)])
-        run = playbook("playbooks/check.yml", alluxio_check_disruptive=False)
-        assert resident([Path(held.name)]) == was > 0
+        assert resident([Path(held.name)]) > 0
+        judged(playbook("playbooks/check.yml", alluxio_check_disruptive=False))
+        assert resident([Path(held.name)]) > 0  # a kernel may take a page or two back by itself
         assert held.read() == sample.read_bytes()[1:]
-    assert run.tasks("fatal") == []
     check = latest("check")
     assert check["verdict"] == "CANNOT TELL"
     assert any("left alone, in use by" in reason for reason in check["reasons"]), check["reasons"]
+
+
+def test_a_reader_that_opens_files_now_and_then_is_seen(first: Run) -> None:
+    """As who trains with small files: at most moments nothing is open."""
+    path = MOUNT_POINT / next(path for path in SOURCE.rglob("*.JPEG")).relative_to(SOURCE)
+    program = f"import time\nwhile True:\n    open({str(path)!r}, 'rb').read()\n    time.sleep(0.02)"
+    with subprocess.Popen([sys.executable, "-c", program]) as reader:
+        try:
+            judged(playbook("playbooks/check.yml", alluxio_check_disruptive=False))
+        finally:
+            reader.kill()
+    assert any("left alone, in use by" in reason for reason in latest("check")["reasons"])
 
 
 @pytest.mark.parametrize("user", [None, "root", "alluxio", "nobody"])

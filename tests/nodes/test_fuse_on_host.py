@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-host"
 DATASETS = ("folder", "other")
+TEAMS = {"folder": 2001, "other": 2002}
 UNIT = "alluxio-fuse-fuse-{}.service"
 MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
 SOURCE = "/srv/sets"
@@ -70,6 +72,33 @@ def main_pid(dataset: str) -> str:
     return inside(f"systemctl show --property MainPID --value {UNIT.format(dataset)}")
 
 
+def sets(names: Iterable[str]) -> list[dict[str, Any]]:
+    """Datasets, as an inventory has them, each for a team of its own."""
+    return [
+        {
+            "name": name,
+            "source": f"file://{SOURCE}/{name}",
+            "through": "under_store",
+            "readers": {"uid": 0, "gid": TEAMS[name], "mode": "0750"},
+        }
+        for name in names
+    ]
+
+
+@contextmanager
+def reading(dataset: str) -> Iterator[None]:
+    """Somebody on the node who has a file of the mount open."""
+    wait = f"sleep {600 + DATASETS.index(dataset)}"
+    command = f"exec 3< {MOUNT_POINT.format(dataset)}/large; exec {wait}"
+    reader = subprocess.Popen(["podman", "exec", NODE, "bash", "-c", command])
+    time.sleep(1)
+    try:
+        yield
+    finally:
+        inside(f"pkill --full '^{wait}' || true")
+        reader.wait(10)
+
+
 def digests(folder: str) -> dict[str, str]:
     lines = inside(f"cd {folder} && find . -type f -print0 | xargs -0 sha256sum").splitlines()
     return {line[66:].removeprefix("./"): line[:64] for line in lines}
@@ -111,11 +140,7 @@ def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     for dataset in DATASETS:
         podman("cp", str(folder), f"{NODE}:{SOURCE}/{dataset}")
     inside(f"chmod --recursive a+rX {SOURCE}")
-    said: dict[str, Any] = {
-        "alluxio_datasets": [
-            {"name": name, "source": f"file://{SOURCE}/{name}", "through": "under_store"} for name in DATASETS
-        ],
-    }
+    said: dict[str, Any] = {"alluxio_datasets": sets(DATASETS)}
     extra = tmp_path_factory.mktemp("said") / "extra.json"
 
     def run(playbook: str, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
@@ -169,6 +194,17 @@ def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> No
 def test_every_file_is_right(first: subprocess.CompletedProcess[str], dataset: str) -> None:
     assert changed(first) > 0
     assert right(dataset)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_a_team_reads_its_own_dataset_alone(first: subprocess.CompletedProcess[str], dataset: str) -> None:
+    """Who is of no team reads none."""
+    ended(first)
+    for gid in (*TEAMS.values(), 2003):
+        who = ["setpriv", "--reuid=5001", f"--regid={gid}", "--clear-groups"]
+        done = podman("exec", NODE, *who, "cksum", f"{MOUNT_POINT.format(dataset)}/large")
+        assert (done.returncode == 0) is (gid == TEAMS[dataset])
+        assert ("Permission denied" in done.stderr) is (gid != TEAMS[dataset])
 
 
 def test_the_check_knows_the_states_that_there_are(first: subprocess.CompletedProcess[str]) -> None:
@@ -250,17 +286,14 @@ def test_a_hung_mount_is_told_and_let_go(job: Job) -> None:
 @pytest.mark.usefixtures("again")
 def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to() -> None:
     unit, point = UNIT.format("folder"), MOUNT_POINT.format("folder")
-    reader = subprocess.Popen(["podman", "exec", NODE, "bash", "-c", f"exec 3< {point}/large; exec sleep 61"])
-    time.sleep(1)
-    begin = time.monotonic()
-    inside(f"systemctl stop {unit}")
-    assert time.monotonic() - begin < 25
-    assert inside(f"systemctl is-active {unit} || true") == "inactive"
-    assert not mounted("folder")
-    assert inside(f"ls -A {point}") == ""
-    assert podman("exec", NODE, "touch", f"{point}/file").returncode != 0
-    inside("pkill --full '^sleep 61' || true")
-    reader.wait(10)
+    with reading("folder"):
+        begin = time.monotonic()
+        inside(f"systemctl stop {unit}")
+        assert time.monotonic() - begin < 25
+        assert inside(f"systemctl is-active {unit} || true") == "inactive"
+        assert not mounted("folder")
+        assert inside(f"ls -A {point}") == ""
+        assert podman("exec", NODE, "touch", f"{point}/file").returncode != 0
     inside(f"systemctl start {unit}")
     assert right("folder")
 
@@ -272,6 +305,40 @@ def test_only_the_unit_of_what_changed_is_started_again(job: Job) -> None:
     done = [job(f"playbooks/{stage}.yml", alluxio_overrides=overrides) for stage in ("plan", "services")]
     assert changed(done[-1]) > 0
     assert (main_pid("folder") == was["folder"], main_pid("other") == was["other"]) == (True, False)
+
+
+@pytest.mark.usefixtures("again")
+def test_a_unit_that_somebody_reads_through_is_not_started_again(job: Job) -> None:
+    """Check mode says so, too; the next run makes up for it."""
+    was = main_pid("other")
+    ended(job("playbooks/plan.yml", alluxio_overrides={"fuse/other.heap": "384Mi"}))
+    with reading("other"):
+        said = ended(job("playbooks/services.yml", "--check"))
+        assert re.search(rf"waits for its readers +{UNIT.format('other')} on node1: read by 1: sleep \(\d+\)", said)
+        said = ended(job("playbooks/services.yml"))
+        assert f"node1: {UNIT.format('other')} stays as it was planned before, read by sleep (" in said
+        assert main_pid("other") == was
+        assert f"behind {UNIT.format('other')}" in " ".join(job("playbooks/status.yml").stdout.split())
+    assert changed(job("playbooks/services.yml")) > 0
+    assert main_pid("other") != was
+    assert "2 of 2 as planned" in ended(job("playbooks/status.yml"))
+
+
+@pytest.mark.usefixtures("again")
+def test_a_dataset_goes_once_nobody_reads_it_and_another_does_not_notice(job: Job) -> None:
+    was, rest = main_pid("folder"), [dataset for dataset in sets(DATASETS) if dataset["name"] == "folder"]
+    ended(job("playbooks/plan.yml", alluxio_datasets=rest))
+    with reading("folder"):
+        with reading("other"):
+            done = job("playbooks/services.yml")
+            assert done.returncode != 0
+            said = " ".join(done.stdout.split())
+            assert f"{MOUNT_POINT.format('other')} is not planned any more, and is read by sleep (" in said
+            assert right("other")
+        assert changed(job("playbooks/services.yml")) > 0
+    assert main_pid("folder") == was
+    assert inside("ls /mnt/alluxio-fuse") == "folder"
+    assert "other" not in inside("ls /var/lib/alluxio-fuse/conf /etc/systemd/system")
 
 
 def test_teardown_leaves_the_node_as_it_was(

@@ -32,6 +32,10 @@
 {{- if eq $within 0 -}}
 alluxio.user.metadata.cache.expiration.time: 2day
 alluxio.user.file.metadata.sync.interval: "-1"
+{{- /* Other keys give the mount another number, and FUSE has to be told to forget the former one. */ -}}
+{{- if .dataset.credentials }}
+alluxio.fuse.special.command.enabled: "true"
+{{- end }}
 {{- else -}}
 alluxio.fuse.special.command.enabled: "true"
 alluxio.user.client.cache.include.mtime: "true"

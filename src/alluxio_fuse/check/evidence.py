@@ -153,13 +153,13 @@ def _cold(result: Result) -> str | None:
 
 
 def _worker(result: Result) -> str | None:
-    # a client cache counts what it fetches; without one the workers do, or the client where it reads their files itself
-    served = max(("client_external", "client_local", "worker"), key=lambda counter: result.counted(counter) or 0.0)
-    return (
-        _resident(result)
-        or _least(result, served, 0.95, "from workers")
-        or _most(result, "under_store", 0.02, "from the under store")
-    )
+    # a client cache counts what it fetches, and a client that reads the files of workers itself
+    served = max(("client_external", "client_local"), key=lambda counter: result.counted(counter) or 0.0)
+    if result.counted(served):
+        counted = _least(result, served, 0.95, "from workers")
+    else:  # the workers do, and miss some last pieces of small files: 93 to 96 % seen, with nothing from elsewhere
+        counted = _asked(result) or _least(result, "worker", 0.90, "from workers")
+    return _resident(result) or counted or _most(result, "under_store", 0.02, "from the under store")
 
 
 def _cached(result: Result) -> str | None:

@@ -193,9 +193,10 @@ def warm_up_kind(header: Mapping[str, Any]) -> Kind:
     return "small" if header["small"]["files"] else "large"
 
 
-def cold_slices(header: Mapping[str, Any], kind: str) -> int:
-    """How many cold slices a dataset has files for."""
-    return sum(of == kind and name.startswith("cold") for of, name, _, _ in _first_slices(header, cold=True))
+def first_slices(header: Mapping[str, Any], kind: str, state: str) -> int:
+    """How many slices a dataset has files for that are read for the first time: `cold`, or of a `worker`."""
+    cold = [last for of, name, _, last in _first_slices(header, cold=True) if of == kind and name.startswith("cold")]
+    return len(cold) if state == "cold" else len(_cut(max(cold, default=0), header[kind]["files"], FILL_SLICES))
 
 
 def folder(source: str) -> str | None:

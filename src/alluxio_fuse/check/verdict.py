@@ -11,7 +11,7 @@ from alluxio_fuse.check.evidence import Result, mistakes
 from alluxio_fuse.check.fleet import Fleet, fleet
 from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
 from alluxio_fuse.check.measured import NOT_TESTED, Measured, missing
-from alluxio_fuse.check.passes import AGREE, Settings, cold_slices, warm_up_kind
+from alluxio_fuse.check.passes import AGREE, Settings, first_slices, warm_up_kind
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
 
@@ -153,12 +153,11 @@ def _states(table: list[Row]) -> list[Finding]:
 
 
 def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Finding]:
-    """A state that only one pass or two have proven is no median, though cold slices may be no more than that."""
+    """A state that one pass or two have proven is no median, but where its files can be read first no more often."""
     findings = []
     for row in table:
         proven = row.files_per_s.passes if row.files_per_s else 0
-        once = row.state == "cold" and not measured.direct
-        slices = cold_slices(measured.manifest, row.kind) if once else settings.passes
+        slices = first_slices(measured.manifest, row.kind, row.state) if row.first_read else settings.passes
         if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
             why = f"only {proven} passes have proven their state: {row.why or measured.left_out or NO_MORE}"
             findings.append(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kubernetes import client as api
 from kubernetes import config
+from kubernetes.stream import stream
 from urllib3.exceptions import HTTPError
 
+from alluxio_fuse.kubernetes import objects
 from alluxio_fuse.kubernetes import pods as told
 from alluxio_fuse.status.services import Service, of_pods
 
@@ -21,6 +23,8 @@ T = TypeVar("T")
 POLL_S = 2.0
 SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
+FORGET = ".alluxiocli.metadatacache.dropAll"  # the path by which Alluxio's FUSE is told to forget names
+FORGET_S = "30"
 PATIENCE_S = 60.0  # with an API server that is being upgraded, or has too much to do
 
 
@@ -118,14 +122,17 @@ class Cluster:
             if error.status != 404:
                 raise
             return False
-        same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod)
+        same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod["spec"])
         if same and found.status.phase in ("Pending", "Running"):
             return True
         self.remove([name])
         return False
 
     def _create(self, pod: Object) -> None:
-        about = {**pod["metadata"], "annotations": {**pod["metadata"].get("annotations", {}), SPEC: _digest(pod)}}
+        about = {
+            **pod["metadata"],
+            "annotations": {**pod["metadata"].get("annotations", {}), SPEC: _digest(pod["spec"])},
+        }
         try:
             self._core.create_namespaced_pod(self._namespace, {**pod, "metadata": about})
         except api.ApiException as error:
@@ -157,9 +164,9 @@ class Cluster:
             self._give_up(found, progress.late())
             time.sleep(POLL_S / 2)
 
-    def rollout(self, instance: str, timeout: float, say: Said) -> dict[str, list[int]]:
+    def rollout(self, instance: str, timeout: float, say: Said, replace: Collection[str] = ()) -> dict[str, list[int]]:
         """Wait until every pod of a release is there and ready; {component: [ready, wanted]}. Pods of a former template
-        that never came up are replaced first.
+        that never came up are replaced first, and those named in `replace`.
 
         timeout: seconds without progress, since an update goes from node to node.
         """
@@ -171,7 +178,8 @@ class Cluster:
             wanted = told.wanted(controllers)
             pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
             if replaced is None:
-                replaced = self._replace(told.outdated(pods, controllers))
+                named = [pod for pod in pods if pod["metadata"]["name"] in replace]
+                replaced = self._replace([*told.outdated(pods, controllers), *named])
             pods = [pod for pod in pods if pod["metadata"]["uid"] not in replaced]
             ready = told.ready(pods)
             state = {name: [ready.get(name, 0), one.count] for name, one in wanted.items()}
@@ -196,10 +204,83 @@ class Cluster:
                     raise
         return uids
 
+    def behind(self, instance: str) -> list[dict[str, str]]:
+        """Pods that are left as they were planned before, until somebody deletes them, as `pods.told_of` gives them."""
+        _, _, before = self._release(instance)
+        return [told.told_of(pod, instance) for pod in before]
+
+    def rolling(self, instance: str, installed: Sequence[Object], rendered: Sequence[Object]) -> list[dict[str, str]]:
+        """Pods that another manifest would have made anew, alike."""
+        pods = self.pods(f"app.kubernetes.io/instance={instance}")
+        return [told.told_of(pod, instance) for pod in told.of_components(pods, told.rolling(installed, rendered))]
+
+    def key_digests(self, secrets: Collection[str]) -> dict[str, str]:
+        """What tells keys in Secrets of these names from others; of those that are there."""
+        found = self._plain(self._core.list_namespaced_secret(self._namespace))
+        return {
+            one["metadata"]["name"]: _digest(one.get("data") or {})
+            for one in found
+            if one["metadata"]["name"] in secrets
+        }
+
+    def handed_keys(self, instance: str) -> dict[str, str] | None:
+        """The digests of the keys that master and FUSE were told of last; None before the first time."""
+        try:
+            found = self._core.read_namespaced_config_map(objects.keys_name(instance), self._namespace)
+        except api.ApiException as error:
+            if error.status != 404:
+                raise
+            return None
+        return dict(found.data or {})
+
+    def remember_keys(self, instance: str, digests: Mapping[str, str]) -> None:
+        """Note the digests of the keys that master and FUSE know now."""
+        wanted = objects.handed_keys(instance, self._namespace, digests)
+        if self.handed_keys(instance) is None:
+            self._core.create_namespaced_config_map(self._namespace, wanted)
+        else:
+            self._core.replace_namespaced_config_map(wanted["metadata"]["name"], self._namespace, wanted)
+
+    def hand_keys_over(self, instance: str, timeout: float, say: Said) -> None:
+        """Have the master told of changed keys at once, then each FUSE forget the number that its mount had before."""
+        selector = f"app.kubernetes.io/instance={instance}"
+        mounts = [pod["metadata"]["name"] for pod in told.of_components(self.pods(selector), ["mounts"])]
+        self.rollout(instance, timeout, say, mounts)
+        for pod in self.pods(selector):
+            about = told.told_of(pod, instance)
+            if about["mount_point"] and told.is_ready(pod):
+                say(f"{about['node']}: {about['name']} forgets names")
+                self._execute(about["pod"], "fuse", ["timeout", FORGET_S, "stat", f"{about['mount_point']}/{FORGET}"])
+
+    def _execute(self, pod: str, container: str, command: Sequence[str]) -> None:
+        """Run a command in a container; a RolloutError has what it said if it fails."""
+        channel = stream(
+            self._core.connect_get_namespaced_pod_exec,
+            pod,
+            self._namespace,
+            container=container,
+            command=[*command],
+            stdout=True,
+            stderr=True,
+            _preload_content=False,
+        )
+        channel.run_forever(timeout=60)
+        if channel.returncode != 0:
+            raise RolloutError(f"{pod}: {' '.join(command)}: {channel.read_all().strip()}")
+
     def services(self, instance: str) -> list[Service]:
         """What runs of a release, against what its controllers want."""
+        return of_pods(*self._release(instance))
+
+    def _release(self, instance: str) -> tuple[list[Object], list[Object], list[Object]]:
+        """Controllers, pods, and those of the pods that are of before."""
         selector = f"app.kubernetes.io/instance={instance}"
-        return of_pods(self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"), self.pods(selector))
+        controllers = self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm")
+        revisions = self._plain(
+            self._apps.list_namespaced_controller_revision(self._namespace, label_selector=selector)
+        )
+        pods = self.pods(selector)
+        return controllers, pods, told.of_before(pods, controllers, revisions)
 
     def _controllers(self, selector: str) -> list[Object]:
         listings = (
@@ -234,5 +315,5 @@ class Cluster:
         return found
 
 
-def _digest(pod: Object) -> str:
-    return hashlib.sha256(json.dumps(pod["spec"], sort_keys=True).encode()).hexdigest()[:16]
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

@@ -54,6 +54,17 @@ def secret_names(deployment: str, said: Mapping[str, str], credentials: Sequence
     return {dataset: f"{deployment}-{dataset}" for dataset in credentials} | dict(said)
 
 
+def keys_name(deployment: str) -> str:
+    """Name of the ConfigMap with what is known of the keys in use."""
+    return f"{deployment}-handed-keys"
+
+
+def handed_keys(deployment: str, into: str, digests: Mapping[str, str]) -> Object:
+    """Digests of the keys that master and FUSE were told of, by Secret."""
+    about = metadata(keys_name(deployment), into, deployment, "keys")
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": dict(digests)}
+
+
 def trust(deployment: str, into: str, certificates: str) -> Object:
     """The certificates of private object stores, for the chart's `trust.configMap`."""
     about = metadata(f"{deployment}-trust", into, deployment, "trust")

@@ -13,6 +13,8 @@ from alluxio_fuse.kubernetes.objects import is_ours
 #: Ports of counters, as the chart's `alluxio.ports` names them.
 WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
+REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
+FUSE = "fuse-"  # and the dataset: the component
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
 
@@ -33,9 +35,9 @@ def endpoints(
         found[kind] = sorted(_address(pod, kind) for pod in running if _component(pod) == kind)
     cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
     for pod in running:
-        if not _component(pod).startswith("fuse-"):
+        if not _component(pod).startswith(FUSE):
             continue
-        node, dataset = pod["spec"]["nodeName"], _component(pod).removeprefix("fuse-")
+        node, dataset = pod["spec"]["nodeName"], _component(pod).removeprefix(FUSE)
         found["fuse"].setdefault(node, {})[dataset] = _address(pod, "fuse")
         found["identity"].setdefault(node, {})[dataset] = f"{cluster}/{pod['metadata']['uid']}"
     return found
@@ -142,6 +144,89 @@ def outdated(pods: Iterable[Mapping[str, Any]], controllers: Iterable[Mapping[st
         and not pod["metadata"].get("deletionTimestamp")
         and made_from(pod) != made_from(templates[_component(pod)])
     ]
+
+
+def of_before(
+    pods: Iterable[Mapping[str, Any]],
+    controllers: Iterable[Mapping[str, Any]],
+    revisions: Iterable[Mapping[str, Any]],
+) -> list[Any]:
+    """Pods that are left as they were when their DaemonSet changed, as it updates OnDelete.
+
+    revisions: ControllerRevision objects, of which the newest of a DaemonSet is what it makes pods from.
+    """
+    newest: dict[str, Mapping[str, Any]] = {}
+    for one in sorted(revisions, key=lambda revision: int(revision["revision"])):
+        newest |= {owner["uid"]: one for owner in one["metadata"].get("ownerReferences") or []}
+    current = {
+        one["spec"]["template"]["metadata"]["labels"][COMPONENT]: newest[one["metadata"]["uid"]]["metadata"]["labels"]
+        for one in controllers
+        if one["spec"].get("updateStrategy", {}).get("type") == "OnDelete" and one["metadata"]["uid"] in newest
+    }
+    return [
+        pod
+        for pod in pods
+        if (labels := current.get(_component(pod)))
+        and not pod["metadata"].get("deletionTimestamp")
+        and pod["metadata"]["labels"].get(REVISION) != labels[REVISION]
+    ]
+
+
+def rolling(installed: Iterable[Mapping[str, Any]], rendered: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Components whose pods another manifest would have made anew, of the manifest that is installed."""
+    before, after = _templates(installed), _templates(rendered)
+    return {component for component, template in before.items() if after.get(component, template) != template}
+
+
+def datasets_gone(services: Iterable[Mapping[str, Any]], datasets: Sequence[str], deployment: str) -> list[str]:
+    """Mount points of datasets that are mounted somewhere and not planned any more.
+
+    services: as `alluxio_fuse.status.services.of_pods` tells them; datasets: names of those that are planned.
+    """
+    mounted = {one["name"].removeprefix(FUSE) for one in services if one["name"].startswith(FUSE)}
+    return [names.mount_point(deployment, dataset) for dataset in sorted(mounted - set(datasets))]
+
+
+def read_through(
+    pods: Iterable[Mapping[str, Any]],
+    seen: Mapping[str, Sequence[Mapping[str, Any]]],
+    there: Mapping[str, Sequence[str]],
+) -> list[dict[str, Any]]:
+    """Pods as `told_of` gives them, each with its `readers`.
+
+    seen: by node, who reads, from asking there for those of each mount (`mount_users` in a loop); there: by node that
+    nobody could ask, pods that have a folder of ours.
+    """
+    asked = {
+        (node, one["item"]["name"]): one["readers"]
+        for node, results in seen.items()
+        for one in results
+        if "item" in one
+    }
+    return [
+        {**pod, "readers": list(asked.get((pod["node"], pod["name"]), there.get(pod["node"], ())))}
+        if pod["mount_point"]
+        else {**pod, "readers": []}
+        for pod in pods
+    ]
+
+
+def told_of(pod: Mapping[str, Any], deployment: str) -> dict[str, str]:
+    """{name: its component, pod, node, mount_point: of FUSE, else empty}."""
+    component = _component(pod)
+    dataset = component.removeprefix(FUSE) if component.startswith(FUSE) else ""
+    return {
+        "name": component,
+        "pod": str(pod["metadata"]["name"]),
+        "node": str(pod["spec"].get("nodeName", "")),
+        "mount_point": names.mount_point(deployment, dataset) if dataset else "",
+    }
+
+
+def _templates(manifest: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of every controller, by component."""
+    found = [(one.get("spec") or {}).get("template") for one in manifest if one]
+    return {one["metadata"]["labels"][COMPONENT]: one for one in found if one}
 
 
 def made_from(pod: Mapping[str, Any]) -> dict[str, Any]:

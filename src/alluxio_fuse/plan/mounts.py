@@ -135,6 +135,7 @@ class Mounts:
             web_port=service["ports"].amount.get("web"),
             many_workers=shape.through_cluster and (fleet.workers > 1 or not fleet.runs_cluster),
             through_cluster=shape.through_cluster,
+            handed_keys=fleet.intent.alluxio_platform == "kubernetes" and (shape.source or "").startswith("s3://"),
             source=self._source_properties(shape),
         )
         return properties.fuse(fleet.cluster, client)

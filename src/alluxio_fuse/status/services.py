@@ -12,6 +12,7 @@ from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready, made_from
 #: as it was planned before) or "down"; why: the reason of the latter two.
 Service = dict[str, str]
 AS_PLANNED, BEHIND, DOWN = "as planned", "behind", "down"
+_REPLACED = "it runs what was planned before: playbooks/services.yml replaces it"
 
 
 def of_containers(planned: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], node: str) -> list[Service]:
@@ -20,19 +21,31 @@ def of_containers(planned: Sequence[Mapping[str, Any]], found: Sequence[Mapping[
     return [_container(one, there.get(one["name"]), node) for one in planned]
 
 
-def of_units(shown: Sequence[str], node: str) -> list[Service]:
-    """Systemd units of a node, each as `systemctl show` prints Id, ActiveState, Result and NeedDaemonReload."""
-    return [_unit(dict(line.partition("=")[::2] for line in text.splitlines()), node) for text in shown]
+def of_units(shown: Sequence[str], planned: Sequence[Mapping[str, Any]], node: str) -> list[Service]:
+    """Systemd units of a node, each as `systemctl show` prints Id, Description, ActiveState, Result, NeedDaemonReload.
+
+    planned: those of `alluxio_fuse.host`, in the same order.
+    """
+    found = [dict(line.partition("=")[::2] for line in text.splitlines()) for text in shown]
+    return [_unit(one, unit, node) for one, unit in zip(found, planned, strict=True)]
 
 
-def of_pods(controllers: Iterable[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]) -> list[Service]:
-    """Pods of a release against the controllers that make them; a pod that is missing has no node."""
+def of_pods(
+    controllers: Iterable[Mapping[str, Any]],
+    pods: Sequence[Mapping[str, Any]],
+    before: Sequence[Mapping[str, Any]] = (),
+) -> list[Service]:
+    """Pods of a release against the controllers that make them; a pod that is missing has no node.
+
+    before: those that their controller has left as they were, from `alluxio_fuse.kubernetes.pods.of_before`.
+    """
+    left = {pod["metadata"]["name"] for pod in before}
     found = []
     for controller in controllers:
         template = controller["spec"]["template"]
         component = template["metadata"]["labels"][COMPONENT]
         mine = [pod for pod in pods if pod["metadata"].get("labels", {}).get(COMPONENT) == component]
-        found += [_pod(component, pod, template) for pod in mine]
+        found += [_pod(component, pod, template, pod["metadata"]["name"] in left) for pod in mine]
         status = controller.get("status", {})
         wanted = int(status.get("desiredNumberScheduled", controller["spec"].get("replicas", 1)))
         missing = wanted - len(mine)
@@ -49,23 +62,25 @@ def _container(planned: Mapping[str, Any], found: Mapping[str, Any] | None, node
     if state["Status"] != "running":
         return _service(name, node, DOWN, f"the container is {state['Status']} (exit code {state.get('ExitCode')})")
     if not is_of(found, planned):
-        return _service(name, node, BEHIND, "it runs what was planned before: playbooks/services.yml replaces it")
+        return _service(name, node, BEHIND, _REPLACED)
     return _service(name, node, AS_PLANNED, "")
 
 
-def _unit(found: Mapping[str, str], node: str) -> Service:
+def _unit(found: Mapping[str, str], planned: Mapping[str, Any], node: str) -> Service:
     if found["ActiveState"] != "active":
         return _service(found["Id"], node, DOWN, f"the unit is {found['ActiveState']} ({found['Result']})")
     if found["NeedDaemonReload"] == "yes":
         return _service(found["Id"], node, BEHIND, "its unit file was changed since it was started")
+    if planned["digest"] not in found["Description"]:
+        return _service(found["Id"], node, BEHIND, _REPLACED)
     return _service(found["Id"], node, AS_PLANNED, "")
 
 
-def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any]) -> Service:
+def _pod(component: str, pod: Mapping[str, Any], template: Mapping[str, Any], left: bool) -> Service:
     node, name = str(pod["spec"].get("nodeName", "")), pod["metadata"]["name"]
     if not is_ready(pod):
         return _service(component, node, DOWN, f"pod {name} is not ready ({pod['status'].get('phase')})")
-    if made_from(pod) != made_from(template):
+    if left or made_from(pod) != made_from(template):
         return _service(
             component,
             node,

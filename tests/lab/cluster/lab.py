@@ -295,6 +295,8 @@ def write_inventory(all_nodes: list[Node], running: "store.object_store.ObjectSt
         "lab_dataset": f"s3://{store.BUCKET}/{store.PREFIX}",
         "lab_access_key": running.access_key,
         "lab_secret_key": running.secret_key,
+        "lab_next_access_key": running.next_key[0],
+        "lab_next_secret_key": running.next_key[1],
         "lab_owner_access_key": running.owner[0],
         "lab_owner_secret_key": running.owner[1],
         "lab_sample": str(store.SAMPLE),

@@ -148,6 +148,20 @@ def test_who_gives_up_leaves_no_reader_behind() -> None:
     assert time.monotonic() - begun < 5
 
 
+def test_two_first_reads_from_workers_are_enough_where_there_are_files_for_no_more(
+    measured: dict[str, Any], passed: Made
+) -> None:
+    """Four large files: two are read cold, two from workers."""
+    size = {"files": 4, "bytes": 512_000_000}
+    four = passed(state="worker", kind="large", expected_files=1, files=1, expected_bytes=1 << 27, bytes=1 << 27)
+    four["counters"] |= {"client_external": 1 << 27, "worker": 1 << 27}
+    few = measured | {"kept": [four, four]}
+    said = "large files, mount, worker: only 2 passes have proven their state"
+    for large, wanted in ((size, False), (measured["manifest"]["large"], True)):
+        result = check([few | {"manifest": measured["manifest"] | {"large": large}}], {}, HARMLESS, "", {})
+        assert any(said in reason for reason in result.reasons) is wanted
+
+
 def test_rows_without_passes_read_not_tested_and_why(measured: dict[str, Any]) -> None:
     why = Spent(CheckBudget()).over("bytes")
     few = [r for r in measured["results"] if r["kind"] == "small"]

@@ -53,6 +53,15 @@ def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
     assert [sum(one["kind"] == kind for one in fill) for kind in KINDS] == [5, 3]
 
 
+@given(small=st.integers(0, 5000), large=st.integers(0, 100))
+def test_as_many_first_reads_are_asked_for_as_there_are_files_for(small: int, large: int) -> None:
+    head = header(small, large)
+    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, MOUNT, 1 << 60, True)
+    for kind, state in product(KINDS, ("cold", "worker")):
+        made = [one for one in once if (one["kind"], one["state"]) == (kind, state)]
+        assert passes.first_slices(head, kind, state) == len(made)
+
+
 def test_without_a_cluster_nothing_is_filled_and_cold_is_read_again_and_again() -> None:
     dataset = DATASET | {"client_cache_bytes": 0, "direct": True}
     assert warming.steps(HEADER, dataset, {}, EMPTY, ALL) == {"first": [], "load": False, "fill": []}

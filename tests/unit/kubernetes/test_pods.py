@@ -168,3 +168,55 @@ def test_the_reason_holds_all_that_was_said_once() -> None:
     assert text.count("no such image") == 1
     assert "ErrImagePull" in text
     assert "java: no" in text
+
+
+def revision(number: int, text: str, owner: str = "ds") -> dict[str, Any]:
+    labels, owners = {pods.REVISION: text}, [{"uid": owner}]
+    return {"metadata": {"labels": labels, "ownerReferences": owners}, "revision": number}
+
+
+def made(text: str, node: str, **about: Any) -> dict[str, Any]:
+    one = pod("fuse-a", node)
+    return {
+        **one,
+        "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"], pods.REVISION: text}, **about},
+    }
+
+
+def test_what_its_daemonset_has_left_as_it_was() -> None:
+    """Revisions count up: 10 comes after 9, and a roll-back makes an old one the newest."""
+    fuse = daemons(2, 1, "OnDelete")
+    fuse["metadata"]["uid"] = "ds"
+    fuse["spec"]["template"]["metadata"]["labels"][pods.COMPONENT] = "fuse-a"
+    found = [made("old", "gpu-1"), made("new", "gpu-2"), made("old", "gpu-3", deletionTimestamp="now"), pod("worker")]
+    revisions = [revision(10, "new"), revision(9, "old"), revision(99, "other", "another")]
+    assert [pods.told_of(one, "a") for one in pods.of_before(found, [fuse], revisions)] == [
+        {"name": "fuse-a", "pod": "a-fuse-a-gpu-1", "node": "gpu-1", "mount_point": "/mnt/a/a/data"}
+    ]
+    fuse["spec"]["updateStrategy"]["type"] = "RollingUpdate"
+    assert pods.of_before(found, [fuse], revisions) == []
+
+
+def test_what_another_manifest_would_roll() -> None:
+    def manifest(image: str, component: str) -> dict[str, Any]:
+        labels = {pods.COMPONENT: component}
+        return {"kind": "DaemonSet", "spec": {"template": {"metadata": {"labels": labels}, "spec": {"image": image}}}}
+
+    installed = [manifest("1", "worker"), manifest("1", "fuse-a"), {"kind": "ConfigMap", "data": {}}]
+    rendered = [manifest("1", "worker"), manifest("2", "fuse-a"), manifest("1", "master")]
+    assert pods.rolling(installed, rendered) == {"fuse-a"}
+    assert pods.rolling(installed, []) == set(), "what goes is not started again"
+
+
+def test_who_reads_is_asked_of_the_node_and_else_of_the_api() -> None:
+    behind = [pods.told_of(pod(*which), "a") for which in (("fuse-a", "n1"), ("fuse-a", "n2"), ("worker", "n1"))]
+    seen = {"n1": [{"item": behind[0], "readers": ["python3 (7)"]}]}
+    there = {"n1": ["pod train/idle"], "n2": ["pod train/one"]}
+    found = [one["readers"] for one in pods.read_through(behind, seen, there)]
+    assert found == [["python3 (7)"], ["pod train/one"], []]
+
+
+def test_what_is_mounted_and_not_planned() -> None:
+    services = [{"name": name} for name in ("master", "fuse-a", "fuse-b", "fuse-b", "worker")]
+    assert pods.datasets_gone(services, ["a", "c"], "x") == ["/mnt/x/b/data"]
+    assert pods.datasets_gone(services, ["a", "b"], "x") == []

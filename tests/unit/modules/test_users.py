@@ -1,6 +1,7 @@
 """Who reads is told by open files, whatever the path, and by GPUs that compute."""
 
 import os
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,12 @@ def test_a_node_without_a_driver_has_no_busy_gpu(monkeypatch: pytest.MonkeyPatch
     assert users.busy_gpus() == []
 
 
-def test_a_reader_below_a_folder_is_told_though_it_opens_a_file_only_now_and_then(
+def test_readers_below_a_folder_are_told_though_they_open_a_file_only_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = iter([[], [], ["python3 (7)"]])
+    looks = chain([[], ["python3 (7)"], ["python3 (8)"], ["python3 (7)"]], repeat([]))
     monkeypatch.setattr(users, "readers_of", lambda device: next(looks) if device == "0:7" else ["everybody (1)"])
     own = {"point": "/mnt/own", "type": "ext4", "device": "8:1"}  # a folder that is made a shared mount
     fuse = {"point": "/mnt/own/set/data", "type": "fuse.alluxio-fuse", "device": "0:7"}
-    assert users.readers_at("/mnt/own/set", [own, fuse], seconds=30) == ["python3 (7)"]
-    assert users.readers_at("/mnt/ow", [own, fuse], seconds=30) == []
+    assert users.readers_at("/mnt/own/set", [own, fuse], seconds=0.6) == ["python3 (7)", "python3 (8)"]
+    assert users.readers_at("/mnt/ow", [own, fuse], seconds=0.3) == []

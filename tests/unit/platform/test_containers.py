@@ -130,9 +130,35 @@ def test_another_image_or_another_plan_is(other: dict[str, Any]) -> None:
     assert containers.outdated(services, stopped, IMAGES) == []
 
 
-def test_who_is_read_is_held_back() -> None:
-    results = [{"item": {"name": "a"}, "readers": ["python3 (7)"]}, {"item": {"name": "b"}, "readers": []}]
-    assert containers.held_back(results) == {"a": ["python3 (7)"]}
+def test_what_runs_and_was_rewritten_is_started_again(both: dict[str, dict[str, Any]]) -> None:
+    services = list(both.values())
+    found = running(services, job_worker={"State": {"Status": "exited"}})
+    paths = [f"{both[name]['conf_dir']}/alluxio-site.properties" for name in ("worker", "job_worker")]
+    assert containers.started_again(services, found, IMAGES, paths) == [both["worker"]["name"]]
+
+
+def test_what_goes_with_a_dataset(both: dict[str, dict[str, Any]]) -> None:
+    """Its container, cache and mount point; nothing of another one, and nothing of the deployment."""
+    owned = containers.owned_items([*both.values()], "/var/lib/alluxio-fuse")
+    left = containers.left(owned, [one for name, one in both.items() if name != "fuse/bucket"], "alluxio-fuse")
+    assert left["mount_points"] == ["/mnt/alluxio-fuse/bucket/data"]
+    assert {(item["kind"], item["id"]) for item in left["items"]} == {
+        ("container", "alluxio-fuse-fuse-bucket"),
+        ("directory", both["fuse/bucket"]["client_cache"]),
+        ("directory", "/mnt/alluxio-fuse/bucket"),
+        ("directory", "/mnt/alluxio-fuse/bucket/data"),
+        ("mount", "/mnt/alluxio-fuse/bucket"),
+    }
+    assert containers.left(owned, [*both.values()], "alluxio-fuse") == {"items": [], "mount_points": []}
+
+
+@pytest.mark.parametrize("name", ["conf", "journal", "namespace"])
+def test_a_dataset_s_name_takes_no_folder_of_the_deployment_along(name: str) -> None:
+    services = [*made(alluxio_datasets=[{**FOLDER, "name": name}]).values()]
+    owned = containers.owned_items(services, "/var/lib/alluxio-fuse")
+    left = containers.left(owned, services[:-1], "alluxio-fuse")
+    assert f"/mnt/alluxio-fuse/{name}/data" in left["mount_points"]
+    assert f"/var/lib/alluxio-fuse/{name}" not in [item["id"] for item in left["items"]]
 
 
 def test_a_restored_master_begins_with_the_backup_and_every_cache_is_known() -> None:

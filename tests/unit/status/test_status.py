@@ -133,12 +133,20 @@ def test_containers_against_the_plan() -> None:
 
 
 def test_units_as_systemd_has_them() -> None:
-    def shown(name: str, state: str, reload: str = "no") -> str:
-        return f"Id={name}\nActiveState={state}\nResult=success\nNeedDaemonReload={reload}"
+    def shown(name: str, state: str, reload: str = "no", digest: str = "new") -> str:
+        about = f"Id={name}\nDescription=Alluxio FUSE: dataset {name} of us ({digest})"
+        return f"{about}\nActiveState={state}\nResult=success\nNeedDaemonReload={reload}"
 
-    found = services.of_units([shown("a", "active"), shown("b", "active", "yes"), shown("c", "inactive")], "n1")
-    assert [one["state"] for one in found] == [services.AS_PLANNED, services.BEHIND, services.DOWN]
+    running = [
+        shown("a", "active"),
+        shown("b", "active", "yes"),
+        shown("c", "inactive"),
+        shown("d", "active", "no", "old"),
+    ]
+    found = services.of_units(running, [{"digest": "new"}] * 4, "n1")
+    assert [one["state"] for one in found] == [services.AS_PLANNED, services.BEHIND, services.DOWN, services.BEHIND]
     assert found[2]["why"] == "the unit is inactive (success)"
+    assert found[3]["why"].startswith("it runs what was planned before")
 
 
 def pod(image: str, checksum: str, ready: bool = True, node: str = "n1") -> dict[str, Any]:
@@ -171,6 +179,8 @@ def test_pods_against_their_template() -> None:
         ("", services.DOWN),
     ]
     assert "1 of 5 pods are missing" in found[-1]["why"]
+    left = services.of_pods([daemons], pods, before=pods[:1])
+    assert left[0]["state"] == services.BEHIND, "its memory or environment may be what changed"
     lines = judge.behind(found)
     assert lines[0].startswith("fuse-a on n2: pod fuse-n2 is older than its template")
 

@@ -249,6 +249,7 @@ class Client:
     web_port: int | None
     many_workers: bool
     through_cluster: bool
+    handed_keys: bool  # the master is handed the keys of the source while it runs, and may be handed others
     source: Mapping[str, str]
 
 
@@ -391,5 +392,9 @@ def _metadata(made: Properties, client: Client) -> None:
         )
     if fresh.bound is not None:
         Because(made, "refresh", "playbooks/refresh.yml tells FUSE to forget names", "off by default")(
+            {"fuse.special.command.enabled": True}
+        )
+    elif client.handed_keys:
+        Because(made, "keys", "another key gives the mount another number, and FUSE has to forget the former", DRILLED)(
             {"fuse.special.command.enabled": True}
         )
