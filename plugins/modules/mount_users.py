@@ -10,7 +10,7 @@ DOCUMENTATION = r"""
 module: mount_users
 short_description: Says who would be disturbed by reading from a mount
 description:
-  - Lists processes with files of the mount open, in containers too, and GPUs that compute; changes nothing.
+  - Lists processes with files of the mount open or mapped, in containers too, and GPUs that compute; changes nothing.
   - Touches no file of the mount, so a dead one does not hang it.
 author: [alluxio-fuse]
 attributes:
@@ -23,7 +23,7 @@ options:
     type: path
     required: true
   seconds:
-    description: How long to look for a process with an open file, as a reader may open one only now and then.
+    description: How long to look, as a reader may open a file only now and then; all that were seen are told.
     type: float
     default: 2
   known:
