@@ -104,9 +104,9 @@ def run(cli: list[str], *arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CliError(str(error)) from None
     if done.returncode != 0:
-        # The CLI answers on either stream, log lines first.
-        said = (done.stdout + done.stderr).strip().splitlines()
-        raise CliError(f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-3:])}")
+        # The CLI answers on either stream, between lines of logs and stacks.
+        said = [line for line in (done.stdout + done.stderr).strip().splitlines() if not line.startswith("\tat ")]
+        raise CliError(f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-12:])}")
     return done.stdout
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cluster import ROOT, Cluster, is_ready, restarts
 from main_job import LAB_INVENTORY, NAME, Job
 from test_main_job import deploy, sample_digests
@@ -31,6 +32,7 @@ SPACE = f"--namespace={NAME}"
 FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
 CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}  # a part of the set: every layer is needed
 THERE = "/srv/drills"
+ENVIRONMENT = yaml.safe_load((ROOT / "tests/cluster/environment/group_vars/all/main.yml").read_text())
 CTR = ("ctr", "--namespace=k8s.io", "images")
 
 
@@ -205,6 +207,30 @@ def test_another_image_leaves_fuse_to_its_readers(drill: Callable[..., Drill], j
     (backup,) = re.findall(r"^backup +(/\S+/journal.gz)$", said[0], re.MULTILINE)
     assert Path(backup).stat().st_mode & 0o777 == 0o600
     drill("back to the former image", lambda: change(job), 600)
+
+
+def test_another_dataset_comes_and_goes(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """Who reads the first one may wait, sees no error and keeps his FUSE; the other goes once nobody reads it."""
+    both = [*ENVIRONMENT["alluxio_datasets"], {"name": "second", "source": "file:///srv/second"}]
+    file = f"/mnt/{NAME}/second/data/file"
+    for node in job.cluster.get("nodes"):
+        job.podman("exec", node["metadata"]["name"], "sh", "-c", "mkdir -p /srv/second && seq 100000 >/srv/second/file")
+    done = drill("another dataset added", lambda: change(job, alluxio_datasets=both), 600)
+    assert f"fuse-imagenet on {here}" not in done.restarted
+    assert done.saw in ("nothing", "waited")
+    for node in job.cluster.gpu_nodes():
+        job.podman("exec", node, "cmp", "/srv/second/file", file)
+    job.podman("exec", "--detach", here, "sh", "-c", f"exec sleep 600 <{file}")
+    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES))
+    refused = job.play("playbooks/services.yml")
+    assert refused.status != 0
+    assert "second: not planned any more, and read by sleep (" in " ".join(refused.output.split())
+    job.podman("exec", here, "cmp", "/srv/second/file", file)
+    signal_on(here, "TERM", "sleep 600")
+    done = drill("and removed", lambda: succeed(job.play("playbooks/services.yml")), 600)
+    assert f"fuse-imagenet on {here}" not in done.restarted
+    assert done.saw in ("nothing", "waited")
+    assert "second" not in " ".join(job.cluster.pods(NAME))
 
 
 def test_a_key_is_replaced(drill: Callable[..., Drill], job: Job) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -237,10 +238,14 @@ def test_a_node_with_readers_is_left_alone(first: Run) -> None:
 
 
 def test_a_reader_that_opens_files_now_and_then_is_seen(first: Run) -> None:
-    """As who trains with small files: at most moments nothing is open."""
-    path = MOUNT_POINT / next(path for path in SOURCE.rglob("*.JPEG")).relative_to(SOURCE)
-    program = f"import time\nwhile True:\n    open({str(path)!r}, 'rb').read()\n    time.sleep(0.02)"
-    with subprocess.Popen([sys.executable, "-c", program]) as reader:
+    """As who trains with small files and decodes each: at most moments nothing is open."""
+    paths = [str(MOUNT_POINT / path.relative_to(SOURCE)) for path in islice(SOURCE.rglob("*.JPEG"), 50)]
+    program = """import sys, time
+while True:
+    for path in sys.argv[1:]:
+        open(path, "rb").read()
+        time.sleep(0.005)"""
+    with subprocess.Popen([sys.executable, "-c", program, *paths]) as reader:
         try:
             judged(playbook("playbooks/check.yml", alluxio_check_disruptive=False))
         finally:

@@ -6,12 +6,14 @@ import hashlib
 import json
 import random
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed, teardown
+from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, podman, stages, succeed, teardown
+from drills import READING, Readers, reading
 from object_store import ObjectStore
 
 NAME = "sources"
@@ -134,6 +136,34 @@ def test_the_bucket_cannot_be_changed(deployed: Run, store: ObjectStore) -> None
         ):
             subprocess.run([*cli, *arguments], capture_output=True, check=False)
     assert state() == was
+
+
+@pytest.fixture
+def reader(deployed: Run, directory: Path, tmp_path: Path) -> Iterator[Readers]:
+    """A process that reads the bucket all the time."""
+    (tmp_path / "digests.json").write_text(json.dumps(digests(directory)))
+    command = [sys.executable, str(READING), f"/mnt/{NAME}/bucket/data", str(tmp_path / "digests.json"), "0"]
+    with reading([command], tmp_path) as running:
+        yield running
+
+
+def test_a_dataset_goes_and_comes_while_another_is_read(
+    deployed: Run, variables: dict[str, Any], directory: Path, reader: Readers
+) -> None:
+    """Who reads the other one may wait, and sees no error."""
+    one = variables | {"alluxio_datasets": variables["alluxio_datasets"][1:]}
+    own_file = Path(f"/mnt/{NAME}/own/data/class-0/0000.bin")
+    with own_file.open("rb"):
+        run = stages("plan", "services", **one)
+        assert run.status != 0
+        assert f"/mnt/{NAME}/own/data is not planned any more, and is read by" in " ".join(run.output.split())
+        assert own_file.exists()
+    succeed(stages("services", **one))
+    assert not own_file.exists()
+    assert f"{NAME}-fuse-own" not in podman("ps", "--all", "--format", "{{.Names}}").split()
+    succeed(stages("preflight", "plan", "nodes", "services", **variables))
+    assert digests(Path(f"/mnt/{NAME}/own/data")) == digests(directory)
+    assert {one.outcome for one in reader.reads(0)} == {"ok"}
 
 
 def test_teardown_takes_the_keys_along(deployed: Run, variables: dict[str, Any]) -> None:

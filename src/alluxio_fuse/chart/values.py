@@ -167,7 +167,10 @@ def _java(service: Amounts, beside: int = 0) -> Amounts:
             "collector": collector,
             "extra": [flag for flag in flags if not _TYPED_FLAGS.match(flag)],
         },
-        "resources": {"requests": {"memory": memory}, "limits": {"memory": memory}},
+        "resources": {
+            "requests": {"cpu": f"{service['cpu_request']}m", "memory": memory},
+            "limits": {"memory": memory},
+        },
         "properties": service["properties"],
     }
 

@@ -43,6 +43,11 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes"
             problems.refuse("alluxio_kubernetes", "given", f"the platform is {platform}", remedy)
+        for name in sorted(key for key in intent.alluxio_overrides if key.endswith(".cpu_request")):
+            remedy = "remove it: what runs there shares the node's processors alike"
+            problems.refuse(
+                f"alluxio_overrides[{name}]", "given", f"platform {platform} asks nobody for processors", remedy
+            )
         return
     if not intent.alluxio_datasets:
         problems.refuse(

@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Fleet:
-    """What all nodes share."""
+    """What all nodes share. scarce_cpus: some node has too few processors for the chart's own requests."""
 
     intent: FleetIntent
     shapes: tuple[Shape, ...]
@@ -60,6 +60,7 @@ class Fleet:
     workers: int
     load: Load
     overrides: Overrides
+    scarce_cpus: bool = False
 
     @cached_property
     def worker_need(self) -> int:

@@ -62,6 +62,16 @@ def check_node(planned: NodePlan, problems: Problems) -> None:
                 "smaller overrides",
                 "cache_fits_medium",
             )
+    asked = {name: one["cpu_request"].amount for name, one in planned.services.items() if "cpu_request" in one}
+    if sum(asked.values()) > 1000 * planned.kind.cpus:
+        problems.refuse(
+            f"{planned.example}: cpus",
+            planned.kind.cpus,
+            " + ".join(f"{amount}m {name}" for name, amount in asked.items())
+            + f" = {sum(asked.values())}m, which pods ask for: they would wait for a node for ever",
+            "smaller alluxio_overrides[<service>.cpu_request], or fewer datasets",
+            "requests_fit",
+        )
     for name, service in planned.services.items():
         if "container_memory" in service and service["container_memory"].overridden is not None:
             _check_container(planned.example, name, service, problems)

@@ -37,6 +37,7 @@ _JVM: Final[dict[str, Callable[[Any], Any]]] = {
     "direct_memory": parse_size,
     "container_memory": parse_size,
     "nofile": _count,
+    "cpu_request": _count,
     "properties": _properties,
     "jvm_flags": _texts,
 }

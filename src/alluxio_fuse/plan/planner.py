@@ -24,7 +24,8 @@ from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
 from alluxio_fuse.plan.refusals import Refused, did_you_mean
 from alluxio_fuse.plan.rules.caches import blocks
-from alluxio_fuse.plan.rules.jvm import Load, load_batch
+from alluxio_fuse.plan.rules.jvm import Load, load_batch, requests_scarce
+from alluxio_fuse.plan.rules.memory import cpus_workload
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.summary import fleet_values
@@ -165,7 +166,13 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         workers=workers,
         load=_load(shapes, nodes, workers),
         overrides=overrides,
+        scarce_cpus=any(requests_scarce(_cpus_left(node.kind), len(shapes)) for node in mounting),
     )
+
+
+def _cpus_left(kind: Kind) -> float:
+    """Processors of a GPU node beside training."""
+    return kind.cpus - cpus_workload(kind.cpus, kind.workload_cpus, trains=True).amount
 
 
 def _load(shapes: tuple[Shape, ...], nodes: list[Node], workers: int) -> Load:

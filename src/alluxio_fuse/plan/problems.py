@@ -7,6 +7,7 @@ from alluxio_fuse.plan.refusals import Finding
 
 INVARIANTS: Final = {
     "memory_counted_once": "Reserve, training, services, caches and page cache fit the node's memory.",
+    "requests_fit": "Pods ask for no more processors than their node has.",
     "container_holds_jvm": "A container's limit holds heap, direct and native memory and the tmpfs that it writes.",
     "cache_fits_medium": "Caches fit the medium that they are on.",
     "budget_fits": "A declared budget fits what is free.",

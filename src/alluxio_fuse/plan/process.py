@@ -1,5 +1,7 @@
 """What every Java service has: memory, flags, limits, user."""
 
+from typing import cast
+
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.rules import jvm
 from alluxio_fuse.plan.values import Service, Value
@@ -17,7 +19,12 @@ def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, 
     fuse = name.startswith("fuse/")
     uid = FUSE_UID if fuse else SERVICE_UID
     why = "only root may mount; readers are let in by the folder above" if fuse else "no privileges needed"
+    asked = {}
+    if fleet.intent.alluxio_platform == "kubernetes":
+        request = jvm.cpu_request(role_of(name), fleet.scarce_cpus)
+        asked["cpu_request"] = fleet.overrides.apply(name, "cpu_request", request)
     return {
+        **asked,
         "heap": memory.heap,
         "direct_memory": memory.direct,
         "native_memory": memory.native,
@@ -35,6 +42,11 @@ def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, 
             cpus, "active_cpus", "what training leaves; each JVM sizes its pools for it", "alluxio_workload_cpus"
         ),
     }
+
+
+def role_of(name: str) -> jvm.Role:
+    """What kind of service `fuse/imagenet` or `worker` is."""
+    return cast("jvm.Role", name.partition("/")[0])
 
 
 def nofile(hard: int) -> Value[int]:

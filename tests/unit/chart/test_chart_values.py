@@ -20,6 +20,7 @@ def service(heap: int, limit: int, **more: Any) -> dict[str, Any]:
         "heap": heap * MIB,
         "direct_memory": 128 * MIB,
         "container_memory": limit * MIB,
+        "cpu_request": 200,
         "jvm_flags": [
             *flags,
             "-XX:ActiveProcessorCount=16",
@@ -111,7 +112,7 @@ def test_java_is_typed_and_its_parts_make_the_limit(plan: dict[str, Any]) -> Non
         "collector": "Serial",
         "extra": ["-XX:ActiveProcessorCount=16"],
     }
-    assert worker["resources"] == {"requests": {"memory": "4096Mi"}, "limits": {"memory": "4096Mi"}}
+    assert worker["resources"] == {"requests": {"cpu": "200m", "memory": "4096Mi"}, "limits": {"memory": "4096Mi"}}
 
 
 def test_what_the_chart_derives_is_left_to_it(plan: dict[str, Any]) -> None:

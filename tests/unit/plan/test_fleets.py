@@ -221,6 +221,26 @@ def test_the_kubelets_threshold_stays_free(findings: Any) -> None:
     assert "225Gi kept free (15 %, the kubelet's eviction threshold)" in found.reason
 
 
+def requests(cpus: float) -> list[int]:
+    said = {"alluxio_datasets": [IMAGENET, TEAMS[0]], "alluxio_platform": "kubernetes"}
+    nodes = plan(fleet(3, said, memory=512, cpus=cpus, filesystems=NVME)).nodes
+    of_each = [[one["cpu_request"].amount for one in node.values() if "cpu_request" in one] for node in nodes.values()]
+    assert of_each[1] == of_each[2]
+    assert sum(of_each[0]) <= 1000 * cpus
+    return of_each[1]
+
+
+def test_pods_ask_for_processors_that_every_node_has(findings: Any) -> None:
+    assert requests(cpus=96) == [1000, 100, 500, 500]
+    assert requests(cpus=2) == [200, 50, 100, 100]
+    said = {"alluxio_datasets": [IMAGENET], "alluxio_overrides": {"fuse.cpu_request": 50}}
+    (found,) = findings(fleet(3, said, memory=512, filesystems=NVME))
+    assert (found.path, found.reason) == (
+        "alluxio_overrides[fuse.cpu_request]",
+        "platform containers asks nobody for processors",
+    )
+
+
 def test_two_paths_on_one_disk(finding: Any) -> None:
     tiers = [{"medium": "ssd", "path": "/mnt/nvme/a"}, {"medium": "ssd", "path": "/mnt/nvme/b"}]
     assert "counted twice" in finding(v100(alluxio_cache_tiers=tiers)).reason

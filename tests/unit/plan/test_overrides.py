@@ -56,6 +56,8 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("memory_counted_once", {"alluxio_overrides": {"fuse.client_cache_size": "30Gi"}}),
     ("memory_counted_once", {"alluxio_overrides": {"worker.tier_quota": "40Gi"}}),
     ("container_holds_jvm", {"alluxio_overrides": {"worker.container_memory": "1Gi"}}),
+    ("requests_fit", {"alluxio_platform": "kubernetes", "alluxio_datasets": FRESH,
+                      "alluxio_overrides": {"worker.cpu_request": 4000}}),
     ("known_properties", {"alluxio_overrides": {"master.properties": {"alluxio.master.bind.hots": "x"}}}),
     ("listens_where_planned", {"alluxio_overrides": {"master.properties": {"alluxio.master.bind.host": "::"}}}),
     ("page_store_outside_heap", {"alluxio_overrides": {PROPERTY: {"alluxio.user.client.cache.store.type": "MEM"}}}),
