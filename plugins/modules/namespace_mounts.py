@@ -105,7 +105,11 @@ def run(cli: list[str], *arguments: str) -> str:
         raise CliError(str(error)) from None
     if done.returncode != 0:
         # The CLI answers on either stream, between lines of logs and stacks.
-        said = [line for line in (done.stdout + done.stderr).strip().splitlines() if not line.startswith("\tat ")]
+        said = [
+            line
+            for line in (done.stdout + done.stderr).strip().splitlines()
+            if not line.lstrip().startswith(("at ", "... "))
+        ]
         raise CliError(f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-12:])}")
     return done.stdout
 
