@@ -108,21 +108,16 @@ class Job:
         counter = ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]
         return int(self.podman("exec", self.cluster.settings["lab_store"], *counter))
 
-    def read_at_once(self) -> dict[str, dict[str, str]]:
-        """{node: {file: sha256}} of the dataset, read through the mounts of all nodes at the same time.
+    def read_at_once(self, *nodes: str) -> dict[str, dict[str, str]]:
+        """{node: {file: sha256}} of the dataset, read through the mounts of `nodes` (all) at the same time.
 
         Each node has an order of its own, as in training: the same block asked for twice at once is fetched twice.
         """
         script = f"cd /mnt/{NAME}/imagenet/data && find . -type f -print0 | shuf -z | xargs -0 -n 50 -P 4 sha256sum"
         with ThreadPoolExecutor() as pool:
-            nodes = self.cluster.gpu_nodes()
-            return dict(
-                zip(
-                    nodes,
-                    pool.map(lambda node: digests("podman", "exec", node, "sh", "-c", script), nodes),
-                    strict=True,
-                )
-            )
+            asked = nodes or self.cluster.gpu_nodes()
+            read = pool.map(lambda node: digests("podman", "exec", node, "sh", "-c", script), asked)
+            return dict(zip(asked, read, strict=True))
 
 
 def digests(*command: str) -> dict[str, str]:

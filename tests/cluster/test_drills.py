@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster import ROOT, Cluster, is_ready, restarts
-from main_job import LAB_INVENTORY, NAME, Job
+from main_job import LAB_INVENTORY, NAME, Job, inventory_of
 from test_main_job import deploy, sample_digests
 
 sys.path.insert(0, str(ROOT / "tests" / "local"))
@@ -248,6 +248,31 @@ def test_a_key_is_replaced(drill: Callable[..., Drill], job: Job) -> None:
         assert done.restarted == []
         assert done.saw in ("nothing", "waited")
     succeed(job.play("playbooks/services.yml"))
+
+
+def test_a_node_is_lost_and_comes_back_under_another_name(
+    drill: Callable[..., Drill], job: Job, lab: list[str], here: str, tmp_path: Path
+) -> None:
+    """It is not drained, and its Node object stays."""
+    lost = next(node for node in job.cluster.gpu_nodes() if node != here)
+    how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
+    added: list[str] = []
+
+    def lose() -> None:
+        subprocess.run([*lab, "power", lost, "off"], check=True)
+        added.append(subprocess.run([*lab, "add"], check=True, capture_output=True, text=True).stdout.split()[-1])
+        renamed = Job(job.cluster, inventory_of(job.cluster, tmp_path, [lost], **how))
+        parts = [f"playbooks/{name}.yml" for name in ("preflight", "plan", "nodes", "services")]
+        succeed(renamed.play(*parts, alluxio_overrides=CACHES))
+
+    try:
+        drill("a node lost, and back under another name", lose, 900)
+        assert job.read_at_once(*added) == {added[0]: sample_digests(Path(job.cluster.settings["lab_sample"]))}
+        assert not [label for label in job.node_labels(lost) if label.startswith("alluxio-fuse/")]
+    finally:
+        subprocess.run([*lab, "power", lost, "on"], check=True)
+        for name in added:
+            subprocess.run([*lab, "remove", name], check=True)
 
 
 @contextmanager
