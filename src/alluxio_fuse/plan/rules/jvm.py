@@ -25,10 +25,14 @@ NATIVE: Final[dict[Level, dict[Role, int]]] = {
     "lean": {"master": 288, "job_master": 224, "worker": 288, "job_worker": 224, "fuse": 288},
     "upstream": {"master": 448, "job_master": 288, "worker": 416, "job_worker": 288, "fuse": 512},
 }
-#: Thousandths of a processor that a pod's container asks for: as the chart says by itself, and where nodes are small.
-CPU_REQUEST: Final[dict[bool, dict[Role, int]]] = {
-    False: {"master": 500, "job_master": 100, "worker": 1000, "job_worker": 100, "fuse": 500},
-    True: {"master": 100, "job_master": 50, "worker": 200, "job_worker": 50, "fuse": 100},
+#: Thousandths of a processor that a pod's container asks for: as the chart by itself, and where nodes are small.
+CPU_REQUEST: Final[dict[Role, int]] = {"master": 500, "job_master": 100, "worker": 1000, "job_worker": 100, "fuse": 500}
+SMALL_CPU_REQUEST: Final[dict[Role, int]] = {
+    "master": 100,
+    "job_master": 50,
+    "worker": 200,
+    "job_worker": 50,
+    "fuse": 100,
 }
 MASTER_PER_FILE: Final = 4 * KIB
 MASTER_PER_NODE: Final = 2 * MIB
@@ -152,14 +156,14 @@ def jvm_flags(heap: int, direct: int, java: int, cpus: int) -> tuple[list[str], 
 @rule("a pod that asks for more than its node has left is never placed")
 def cpu_request(role: Role, scarce: bool) -> tuple[int, str]:
     """Thousandths of a processor, the same on every node, since a DaemonSet is. scarce: see `requests_scarce`."""
-    why = "beside training some node has too few for the chart's own requests" if scarce else "the chart's own request"
-    return CPU_REQUEST[scarce][role], why
+    if scarce:
+        return SMALL_CPU_REQUEST[role], "beside training some node has too few for the chart's own requests"
+    return CPU_REQUEST[role], "the chart's own request"
 
 
 def requests_scarce(left: float, datasets: int) -> bool:
     """Whether the chart's own requests of all services exceed the processors `left` beside training."""
-    asked = CPU_REQUEST[False]
-    return sum(asked.values()) + (datasets - 1) * asked["fuse"] > 1000 * left
+    return sum(CPU_REQUEST.values()) + (datasets - 1) * CPU_REQUEST["fuse"] > 1000 * left
 
 
 @rule("training gets its CPUs first")
