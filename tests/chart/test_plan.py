@@ -30,6 +30,24 @@ def test_api_server_takes_a_planned_release(helm: Helm, cluster: list[str], plan
     apply(cluster, [one for one in objects if one["kind"] not in ("PriorityClass", "Pod")], "--dry-run=server")
 
 
+def test_a_dataset_within_the_room_starts_nothing_of_the_others_again(helm: Helm) -> None:
+    """Only its own FUSE is new, and the deployment that mounts datasets is another one."""
+
+    def objects(datasets: list[dict[str, Any]], **said: Any) -> dict[tuple[str, str], Any]:
+        variables = VARIABLES | {"alluxio_datasets": datasets} | said
+        made = plan(fleet(4, variables, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+        return helm.objects(values=chart_values(made, {"imagenet": "keys", "clicks": "keys"}))
+
+    def changed(**said: Any) -> set[str]:
+        one, two = objects(VARIABLES["alluxio_datasets"][:1], **said), objects(VARIABLES["alluxio_datasets"], **said)
+        kinds = ("StatefulSet", "DaemonSet", "Deployment")
+        return {name for kind, name in two if kind in kinds and one.get((kind, name)) != two[kind, name]}
+
+    new = {"alluxio-fuse-fuse-clicks", "alluxio-fuse-mounts"}
+    assert changed() == {*new, "alluxio-fuse-master", "alluxio-fuse-worker"}
+    assert changed(alluxio_room={"datasets": 4, "files": 2_000_000, "bytes": "200Gi"}) == new
+
+
 def test_memory_and_mount_options_are_the_planned_ones(helm: Helm, planned: dict[str, Any]) -> None:
     objects = helm.objects(values=chart_values(planned))
     for dataset in ("imagenet", "clicks"):

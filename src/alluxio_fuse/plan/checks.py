@@ -74,6 +74,9 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
 def _check_host(intent: FleetIntent, problems: Problems) -> None:
     """Platform host runs FUSE only: a cluster, where datasets are read through one, runs elsewhere."""
     masters, platform = intent.alluxio_cluster.masters, intent.alluxio_platform
+    if platform == "host" and intent.alluxio_room.model_fields_set:
+        reason = "platform host runs neither masters nor workers that could be sized for more"
+        problems.refuse("alluxio_room", "given", reason, "remove it")
     if platform != "host":
         if intent.alluxio_cluster.model_fields_set:
             remedy = "remove it, or write alluxio_platform: host"

@@ -64,10 +64,13 @@ class Fleet:
 
     @cached_property
     def worker_need(self) -> int:
-        """Bytes of one worker's tiers, so that all workers together hold every dataset."""
+        """Bytes of one worker's tiers, so that all workers together hold every dataset, and the room for others."""
         held = [shape for shape in self.shapes if shape.through_cluster and self.workers]
         parts = [tier_need(shape.size, shape.files, self.workers) for shape in held]
-        return sum(parts) + SMALLEST_TIER if parts else 0
+        if not parts:
+            return 0
+        room = self.intent.alluxio_room
+        return max(sum(parts), tier_need(room.bytes, room.files, self.workers)) + SMALLEST_TIER
 
     @property
     def runs_cluster(self) -> bool:

@@ -284,6 +284,14 @@ class Kubernetes(Strict):
     keep_journal: bool = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
+class Room(Strict):
+    """What masters and workers are sized for, at least: a dataset within it changes nothing of their sizes."""
+
+    datasets: int = Field(1, ge=1, description="Datasets, those of today included.")
+    files: int = Field(0, ge=0, description="Files of all of them.")
+    bytes: Size = Field(0, description="Bytes of all of them, as workers are to hold.")
+
+
 class CheckBudget(Strict):
     """What the check may cost where `alluxio_check_disruptive` is false: for each dataset on each node."""
 
@@ -328,6 +336,9 @@ class FleetIntent(Strict):
     alluxio_image_push: str = Field("", description="Repository and tag for playbooks/image.yml to push the image to.")
     alluxio_port_offset: Port = Field(0, description="Added to every port: a second deployment on one node.")
     alluxio_datasets: list[Dataset] = Field([], description="Datasets. Empty: one generated sample.")
+    alluxio_room: Room = Field(
+        Room(), description="What masters and workers are sized for. Unset: the datasets of today."
+    )
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
     alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "none"] | None = Field(
         None, description="What trains. Unset: resnet50 where there are GPUs, as a named assumption."

@@ -167,7 +167,7 @@ def _tiers(layout: Layout, fleet: Fleet) -> Value[list[dict[str, Any]]]:
     folders: list[tuple[str, str, int]] = [
         (tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers
     ]
-    return caches.tiers(folders, layout.worker_need)
+    return caches.tiers(folders, layout.worker_need, with_room=fleet.intent.alluxio_room.bytes > 0)
 
 
 def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> Service:

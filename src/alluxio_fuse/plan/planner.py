@@ -14,7 +14,7 @@ from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_fol
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
-from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent
+from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent, Room
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
@@ -153,7 +153,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",
-        clients=len(mounting) * (len(shapes) + 1),
+        clients=len(mounting) * (max(len(shapes), intent.alluxio_room.datasets) + 1),
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
     )
     overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in shapes), problems)
@@ -164,9 +164,11 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         cluster,
         masters=len(masters),
         workers=workers,
-        load=_load(shapes, nodes, workers),
+        load=_load(shapes, intent.alluxio_room, nodes, workers),
         overrides=overrides,
-        scarce_cpus=any(requests_scarce(_cpus_left(node.kind), len(shapes)) for node in mounting),
+        scarce_cpus=any(
+            requests_scarce(_cpus_left(node.kind), max(len(shapes), intent.alluxio_room.datasets)) for node in mounting
+        ),
     )
 
 
@@ -175,12 +177,13 @@ def _cpus_left(kind: Kind) -> float:
     return kind.cpus - cpus_workload(kind.cpus, kind.workload_cpus, trains=True).amount
 
 
-def _load(shapes: tuple[Shape, ...], nodes: list[Node], workers: int) -> Load:
+def _load(shapes: tuple[Shape, ...], room: Room, nodes: list[Node], workers: int) -> Load:
     gpus = max((sum(count for _, count in node.kind.gpus) for node in nodes), default=0)
-    active = min(len(shapes), max(1, gpus))
+    active = min(max(len(shapes), room.datasets), max(1, gpus))
+    held = sum(blocks(shape.files, shape.size) for shape in shapes)
     return Load(
-        files=sum(shape.files for shape in shapes),
-        blocks=sum(blocks(shape.files, shape.size) for shape in shapes) // max(1, workers),
+        files=max(sum(shape.files for shape in shapes), room.files),
+        blocks=max(held, blocks(room.files, room.bytes)) // max(1, workers),
         nodes=len(nodes),
         clients=2 * active,
     )

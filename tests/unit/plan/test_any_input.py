@@ -43,6 +43,8 @@ def fleets_of_any_kind(draw: st.DrawFn) -> dict[str, Any]:
         "alluxio_workload": draw(st.sampled_from(["resnet50", "unet3d", "cosmoflow", "none"])),
         "alluxio_java": draw(st.sampled_from([8, 11, 17, 21, 25])),
     }
+    if said["alluxio_platform"] != "host" and draw(st.booleans()):
+        said["alluxio_room"] = {"datasets": 4, "files": 10**6, "bytes": 10**12}
     hosts = {}
     for number in range(draw(st.integers(1, 4))):
         memory = draw(st.floats(2, 3000))

@@ -65,12 +65,18 @@ def client_cache(
 
 
 @rule("one tier where one medium holds the need, fastest first, else what each medium has left; tmpfs, never ramfs")
-def tiers(folders: list[tuple[str, str, int]], need: int) -> tuple[list[dict[str, Any]], str]:
-    """[{medium, path, quota, high, low}] of (medium, path, quota); bytes, watermarks as parts of the quota."""
+def tiers(
+    folders: list[tuple[str, str, int]], need: int, *, with_room: bool = False
+) -> tuple[list[dict[str, Any]], str]:
+    """[{medium, path, quota, high, low}] of (medium, path, quota); bytes, watermarks as parts of the quota.
+
+    need: bytes for this worker's part of all datasets and, if `with_room`, of alluxio_room.
+    """
     amount = [
         {"medium": medium, "path": path, "quota": quota, "high": HIGH, "low": LOW} for medium, path, quota in folders
     ]
     held = sum(quota for _, _, quota in folders)
+    part = "this worker's part of all datasets" + (" and of alluxio_room" if with_room else "")
     if held >= need:
-        return amount, f"this worker's part of all datasets, {format_size(need)}"
-    return amount, f"{format_size(held)} are left; {format_size(need)} would hold this worker's part of all datasets"
+        return amount, f"{part}, {format_size(need)}"
+    return amount, f"{format_size(held)} are left; {format_size(need)} would hold {part}"
