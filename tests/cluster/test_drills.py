@@ -5,6 +5,7 @@ Each drill begins when all is as before. The table is printed at the end, and ke
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -18,14 +19,14 @@ from typing import Any
 import pytest
 import yaml
 from cluster import ROOT, Cluster, is_ready, restarts
-from main_job import LAB_INVENTORY, NAME, Job, inventory_of
+from main_job import LAB_INVENTORY, NAME, Job, digests, inventory_of
 from test_main_job import deploy, sample_digests
 
 sys.path.insert(0, str(ROOT / "tests" / "local"))
 sys.path.insert(0, str(ROOT / "tests" / "lab"))
 from drills import READING, Drill, Readers, reading
 from local.bundle import succeed
-from object_store import forget
+from object_store import ObjectStore, forget
 
 COMPONENT = "app.kubernetes.io/component"
 SPACE = f"--namespace={NAME}"
@@ -231,6 +232,35 @@ def test_another_dataset_comes_and_goes(drill: Callable[..., Drill], job: Job, h
     assert f"fuse-imagenet on {here}" not in done.restarted
     assert done.saw in ("nothing", "waited")
     assert "second" not in " ".join(job.cluster.pods(NAME))
+
+
+def test_a_bucket_within_the_room_starts_nothing_again(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """But its own FUSE; where nobody reads the first dataset, a FUSE that is planned otherwise now."""
+    said, first = job.cluster.settings, ENVIRONMENT["alluxio_datasets"][0]
+    keys = {"access_key": said["lab_access_key"], "secret_key": said["lab_secret_key"]}
+    owner = ObjectStore(
+        said["lab_s3_endpoint"],
+        Path(said["lab_s3_ca_file"]),
+        (said["lab_owner_access_key"], said["lab_owner_secret_key"]),
+        **keys,
+        next_key=("", ""),
+    ).client()
+    contents = {f"{number}.bin": bytes([number]) * 200_000 for number in range(20)}
+    for name, content in contents.items():
+        owner.put_object(Bucket=said["lab_bucket"], Key=f"second/{name}", Body=content)
+    room = {"alluxio_room": {"datasets": 2, "files": 4000, "bytes": "1Gi"}}
+    both = room | {
+        "alluxio_datasets": [first, first | {"name": "second", "source": f"s3://{said['lab_bucket']}/second"}],
+        "alluxio_credentials": {"imagenet": keys, "second": keys},
+    }
+    other = next(node for node in job.cluster.gpu_nodes() if node != here)
+    drill("room for another dataset", lambda: change(job, **room), 600)
+    added = drill("a bucket within the room added", lambda: change(job, **both), 600)
+    command = ["podman", "exec", here, "sh", "-c", f"cd /mnt/{NAME}/second/data && sha256sum *"]
+    assert digests(*command) == {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    removed = drill("and removed", lambda: change(job, **room), 600)
+    may = {f"fuse-imagenet on {other}", *(f"fuse-second on {node}" for node in (here, other))}
+    assert {*added.restarted, *removed.restarted} <= may
 
 
 def test_a_key_is_replaced(drill: Callable[..., Drill], job: Job) -> None:
