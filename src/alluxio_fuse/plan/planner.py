@@ -143,6 +143,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
             "an even number of masters survives no more than one less does",
             "one or three masters",
         )
+    datasets = max(len(shapes), intent.alluxio_room.datasets)
     offset = intent.alluxio_port_offset
     quorum = tuple(node.address for node in masters)
     if intent.alluxio_platform == "kubernetes":
@@ -153,7 +154,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",
-        clients=len(mounting) * (max(len(shapes), intent.alluxio_room.datasets) + 1),
+        clients=len(mounting) * (datasets + 1),
         object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
     )
     overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in shapes), problems)
@@ -164,11 +165,9 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         cluster,
         masters=len(masters),
         workers=workers,
-        load=_load(shapes, intent.alluxio_room, nodes, workers),
+        load=_load(shapes, datasets, intent.alluxio_room, nodes, workers),
         overrides=overrides,
-        scarce_cpus=any(
-            requests_scarce(_cpus_left(node.kind), max(len(shapes), intent.alluxio_room.datasets)) for node in mounting
-        ),
+        scarce_cpus=any(requests_scarce(_cpus_left(node.kind), datasets) for node in mounting),
     )
 
 
@@ -177,9 +176,9 @@ def _cpus_left(kind: Kind) -> float:
     return kind.cpus - cpus_workload(kind.cpus, kind.workload_cpus, trains=True).amount
 
 
-def _load(shapes: tuple[Shape, ...], room: Room, nodes: list[Node], workers: int) -> Load:
+def _load(shapes: tuple[Shape, ...], datasets: int, room: Room, nodes: list[Node], workers: int) -> Load:
     gpus = max((sum(count for _, count in node.kind.gpus) for node in nodes), default=0)
-    active = min(max(len(shapes), room.datasets), max(1, gpus))
+    active = min(datasets, max(1, gpus))
     held = sum(blocks(shape.files, shape.size) for shape in shapes)
     return Load(
         files=max(sum(shape.files for shape in shapes), room.files),
