@@ -158,7 +158,9 @@ def _worker(result: Result) -> str | None:
     if result.counted(served):
         counted = _least(result, served, 0.95, "from workers")
     else:  # the workers do, and miss some last pieces of small files: 93 to 96 % seen, with nothing from elsewhere
-        counted = _asked(result) or _least(result, "worker", 0.90, "from workers")
+        # with Alluxio's own defaults FUSE shows no counters: nothing else than workers is behind it then
+        asked = _asked(result) if _shows(result, "fuse_calls") else None
+        counted = asked or _least(result, "worker", 0.90, "from workers")
     return _resident(result) or counted or _most(result, "under_store", 0.02, "from the under store")
 
 
@@ -211,6 +213,11 @@ def _most(result: Result, counter: str, share: float, where: str) -> str | None:
     if counted is None:
         return _unread(result, counter)
     return f"{counted:.0%} came {where}" if counted > share else None
+
+
+def _shows(result: Result, counter: str) -> bool:
+    """Whether somebody was to be asked for a counter, be it in vain."""
+    return result.counters.get(counter) is not None or bool(result.counters.get("unreachable"))
 
 
 def _unread(result: Result, counter: str) -> str:

@@ -32,9 +32,7 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
     if fleet.workers > 1:
         made["placement"] = "blocks placed by hash differ by up to 20 % between workers"
     if fleet.intent.alluxio_libfuse is None and not fleet.upstream:
-        made["libfuse"] = (
-            "libfuse 2 was the faster one on 2 cores with Alluxio's defaults; many cores were not measured"
-        )
+        made["libfuse"] = "which libfuse is the faster one was measured on 2 cores: playbooks/tune.yml tries both here"
     if not all(files_given.values()):
         counted = ", ".join(name for name, given in files_given.items() if not given)
         made["shape"] = f"files and bytes of {counted} are those of the last listing"

@@ -22,7 +22,7 @@ OPTIONS: Final = {
     2: EVERYWHERE
     | {"max_read", "big_writes", "nonempty", "direct_io", "max_background", "max_readahead", "max_write"}
     | {"sync_read"},
-    3: EVERYWHERE | {"max_idle_threads", "clone_fd"},
+    3: EVERYWHERE | {"max_idle_threads", "max_threads", "clone_fd"},  # the second from 3.12 on
 }
 PLANNED_ELSEWHERE: Final = {
     "alluxio.worker.tieredstore.": "worker.tier_quota, or alluxio_cache_tiers",

@@ -74,9 +74,8 @@ def plan_node(
             services[name] = process(name, divided.jvms[name], tmpfs, fleet, cpus=cpus, files=files)
     if hosts_worker:
         services["worker"]["tiers"] = _tiers(layout, fleet)
-    there = kind.libfuse if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
-    libfuse = fuse.libfuse_version(fleet.intent.alluxio_libfuse, there, fleet.upstream)
-    services["node"]["libfuse"] = _libfuse(libfuse, fleet.intent.alluxio_platform)
+    there, libfuse = _libfuse_there(kind, fleet), _libfuse(kind, fleet)
+    services["node"]["libfuse"] = _node_libfuse(libfuse, fleet.intent.alluxio_platform)
     if kind.gpu_node and libfuse.amount not in there:
         problems.refuse(
             f"{example}: alluxio_libfuse",
@@ -88,13 +87,14 @@ def plan_node(
         )
     for shape in shapes:
         name = f"fuse/{shape.name}"
+        cached = layout.client_caches[shape.name].room is not None
         setting = Setting(
             jvm=divided.jvms[name],
             grant=divided.grants[shape.name],
             cache=layout.client_caches[shape.name],
             cpus=cpus,
             nofile=files,
-            libfuse=libfuse,
+            libfuse=_libfuse(kind, fleet, long_reads=cached and not shape.writable),
             local_worker=hosts_worker,
         )
         services[name] = mounts.service(shape, setting)
@@ -156,7 +156,19 @@ def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> N
         layout.tiers = [Tier(first.room, quota[1], caches.tier_footprint(quota[1], first.room.medium)), *others]
 
 
-def _libfuse(chosen: Value[int], platform: str) -> Value[list[int]]:
+def _libfuse_there(kind: Kind, fleet: Fleet) -> frozenset[int]:
+    """Versions that FUSE can load: the node's where it runs on the node itself, else those of the image."""
+    return kind.libfuse if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
+
+
+def _libfuse(kind: Kind, fleet: Fleet, *, long_reads: bool = False) -> Value[int]:
+    of_image = fleet.intent.alluxio_platform != "host"
+    return fuse.libfuse_version(
+        fleet.intent.alluxio_libfuse, _libfuse_there(kind, fleet), fleet.upstream, long_reads=long_reads and of_image
+    )
+
+
+def _node_libfuse(chosen: Value[int], platform: str) -> Value[list[int]]:
     """Versions of libfuse that the node itself must have."""
     if platform == "host":
         return Value([chosen.amount], "libfuse", "FUSE runs on the node itself", chosen.source)

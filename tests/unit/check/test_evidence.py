@@ -41,9 +41,19 @@ def test_without_a_client_cache_workers_or_their_files_are_counted(
 
 def test_where_workers_count_fuse_has_to_have_been_asked(passed: Made) -> None:
     read = passed("mount", "worker", counters={"client_external": 0.0, "worker": 1.0})
-    assert doubt(Result.model_validate(read)) == "the counter fuse_calls could not be read"
+    read["counters"] |= {"unreachable": ["fuse: timed out"]}
+    assert doubt(Result.model_validate(read)) == "the counter fuse_calls could not be read (fuse: timed out)"
     read["counters"]["fuse_calls"] = 100
     assert doubt(Result.model_validate(read)) == "FUSE was asked 100 times for 4000 files"
+
+
+@pytest.mark.parametrize(("share", "reason"), [(0.93, None), (0.89, "only 89% came from workers")])
+def test_with_defaults_fuse_shows_no_counters_and_workers_count_alone(
+    passed: Made, share: float, reason: str | None
+) -> None:
+    read = passed("mount", "worker", counters={"worker": share})
+    read["counters"] |= {"client_external": None, "client_local": None, "fuse_calls": None, "unreachable": []}
+    assert doubt(Result.model_validate(read)) == reason
 
 
 @pytest.mark.parametrize("state", ["disk", "page-cache"])

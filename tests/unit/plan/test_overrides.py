@@ -63,7 +63,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("page_store_outside_heap", {"alluxio_overrides": {PROPERTY: {"alluxio.user.client.cache.store.type": "MEM"}}}),
     ("direct_local_reads_safe",
      {"alluxio_overrides": {PROPERTY: {"alluxio.user.unsafe.direct.local.io.enabled": True}}}),
-    ("options_known_to_libfuse", {"alluxio_overrides": {"fuse.mount_options": ["max_idle_threads=64"]}}),
+    ("options_known_to_libfuse", {"alluxio_libfuse": 2, "alluxio_overrides": {"fuse.mount_options": ["clone_fd"]}}),
     ("options_known_to_libfuse", {"alluxio_libfuse": 3, "alluxio_overrides": {"fuse.mount_options": ["big_writes"]}}),
     ("kernel_cache_immutable",
      {"alluxio_datasets": FRESH, "alluxio_overrides": {"fuse.mount_options": ["kernel_cache"]}}),

@@ -103,11 +103,28 @@ def test_each_libfuse_gets_its_own_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "there", "upstream", "version"),
-    [(None, {2, 3}, False, 2), (None, {3}, False, 3), (3, {2, 3}, False, 3), (None, {2, 3}, True, 2)],
+    ("declared", "there", "upstream", "long_reads", "version"),
+    [
+        (None, {2, 3}, False, False, 2),
+        (None, {2, 3}, False, True, 3),
+        (None, {2}, False, True, 2),
+        (None, {3}, False, False, 3),
+        (3, {2, 3}, False, False, 3),
+        (2, {2, 3}, False, True, 2),
+        (None, {2, 3}, True, True, 2),
+    ],
 )
-def test_libfuse_is_chosen(declared: int | None, there: set[int], upstream: bool, version: int) -> None:
-    assert fuse.libfuse_version(declared, frozenset(there), upstream).amount == version
+def test_libfuse_is_chosen(
+    declared: int | None, there: set[int], upstream: bool, long_reads: bool, version: int
+) -> None:
+    chosen = fuse.libfuse_version(declared, frozenset(there), upstream, long_reads=long_reads)
+    assert chosen.amount == version
+
+
+def test_as_many_threads_as_the_image_knows_to_say() -> None:
+    assert "max_threads=64" in fuse.mount_options(3, False, None, 1, of_image=True).amount
+    assert "max_threads=64" not in fuse.mount_options(3, False, None, 1).amount
+    assert "max_threads=64" not in fuse.mount_options(2, False, None, 1, of_image=True).amount
 
 
 def test_a_page_store_holds_the_set_that_it_was_sized_for() -> None:
