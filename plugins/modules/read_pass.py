@@ -159,7 +159,7 @@ def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.En
     """One pass: figures, evidence and comparison, of the last one where it is repeated until two agree."""
     with _settings_of(one):
         result = _repeated(one, header, entries, params)
-    named = {key: one[key] for key in ("round", "settings") if key in one}
+    named = {key: one[key] for key in ("round", "settings", "process") if key in one}
     return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **named, **result}
 
 

@@ -20,6 +20,8 @@ STATE = Path(f"/var/lib/{NAME}")
 RECORD = STATE / "tuned.json"
 MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
 CLIFF, GOOD = 0, 256  # KiB of read-ahead; without any each page is a request of its own
+NOTHING: dict[str, list[int]] = {"read_ahead_kb": [], "max_background": [], "congestion_threshold": []}
+REFUSED = {"alluxio_overrides": {"fuse.heap": "9000Gi"}}
 STAGES = ("preflight", "plan", "nodes", "services", "warm")
 
 
@@ -64,6 +66,12 @@ def settings() -> dict[str, int]:
         return fuse_connection.read_settings(device, connections)
 
 
+def serving() -> list[str]:
+    """FUSE processes of this deployment, by number and mount point."""
+    listed = subprocess.run(["pgrep", "-af", f"-- -m /mnt/{NAME}/"], capture_output=True, text=True, check=False)
+    return [" ".join((line.split()[0], *line.split()[-5:])) for line in listed.stdout.splitlines()]
+
+
 def planned() -> dict[str, Any]:
     plan = json.loads((CHECKOUT / f"runs/plan-{NAME}.json").read_text())
     found: dict[str, Any] = plan["nodes"]["localhost"]["fuse/set"]
@@ -73,8 +81,9 @@ def planned() -> dict[str, Any]:
 @pytest.fixture
 def tune(deployed: int, variables: dict[str, Any]) -> Callable[[int], Run]:
     """Tries one read-ahead, and nothing else."""
-    others: dict[str, list[int]] = {"max_background": [], "congestion_threshold": []}
-    return lambda kib: playbook("playbooks/tune.yml", **variables, alluxio_tune={"read_ahead_kb": [kib], **others})
+    return lambda kib: playbook(
+        "playbooks/tune.yml", **variables, alluxio_tune={**NOTHING, "read_ahead_kb": [kib]}, alluxio_tune_processes=[]
+    )
 
 
 def last_trial() -> dict[str, Any]:
@@ -113,6 +122,32 @@ def test_a_gain_is_kept(tune: Callable[[int], Run], variables: dict[str, Any]) -
     assert last_trial()["kept"] == GOOD, run.output[-3000:]
     assert settings()["read_ahead_kb"] == GOOD
     assert planned()["read_ahead_kb"]["why"].startswith(f"measured over {CLIFF}: ")
+
+
+@pytest.mark.usefixtures("deployed")
+def test_options_that_need_a_start_are_tried_beside_the_mount(variables: dict[str, Any]) -> None:
+    """While somebody has a file of the mount open, who is not disturbed."""
+    before = serving()
+    processes = [{"alluxio_libfuse": 2}, REFUSED]
+    with (MOUNT_POINT / "0.tar").open("rb") as file:
+        run = succeed(
+            playbook(
+                "playbooks/tune.yml",
+                **variables,
+                alluxio_tune=NOTHING,
+                alluxio_tune_processes=processes,
+                alluxio_tune_among_readers=True,
+            )
+        )
+        assert file.read(1 << 20) == random.Random(0).randbytes(24 << 20)[: 1 << 20]
+    trial = last_trial()
+    (tried,) = trial["tried"]
+    assert (trial["knob"], tried["amount"]) == ("process", "alluxio_libfuse: 2"), run.output[-3000:]
+    assert set(tried["by_kind"]) == {"small", "large"}
+    assert "not proven" not in tried["verdict"]
+    assert "not tried: alluxio_overrides: {fuse.heap: 9000Gi}" in run.output
+    assert serving() == before
+    assert [path.name for path in MOUNT_POINT.parent.iterdir()] == ["data"]
 
 
 @pytest.mark.usefixtures("deployed")

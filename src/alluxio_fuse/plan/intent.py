@@ -385,6 +385,12 @@ class FleetIntent(Strict):
     alluxio_tune: dict[Setting, list[Annotated[int, Field(ge=0)]]] = Field(
         {}, description="Amounts that playbooks/tune.yml tries, by setting; one that is not named is tried as usual."
     )
+    alluxio_tune_processes: list[dict[str, Any]] | None = Field(
+        None,
+        description="Variables that playbooks/tune.yml tries with FUSE processes of their own beside the mount, for"
+        " example `[{alluxio_libfuse: 2}]`; `[]` tries none. Unset: the other libfuse, another collector, twice the"
+        " heap, larger pages, fewer threads.",
+    )
     alluxio_tune_passes: int | None = Field(None, ge=3, description="Rounds of playbooks/tune.yml. Unset: 5.")
     alluxio_tune_among_readers: bool = Field(
         False, description="playbooks/tune.yml also tries on mounts that others read from."

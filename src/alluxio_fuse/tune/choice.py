@@ -8,10 +8,12 @@ from pydantic import BaseModel
 
 from alluxio_fuse.check.evidence import Result, doubt, mistakes
 from alluxio_fuse.check.statistics import Spread, spread
+from alluxio_fuse.tune.processes import KNOB
 from alluxio_fuse.tune.trials import Amounts
 
 GAIN: Final = 1.05  # at the median, and above 1 in every round, of at least one kind of files
 LEAST_ROUNDS: Final = 3
+Speeds = Mapping[tuple[str, int, int | str], float]  # by kind, round and amount
 
 
 class WrongBytesError(ValueError):
@@ -28,7 +30,7 @@ class Trial(Result):
 class Compared(BaseModel):
     """One candidate: its amount, its speed over the current one's by kind of files, and of the whole set."""
 
-    amount: int
+    amount: int | str
     by_kind: dict[str, Spread]
     whole: float
     verdict: str
@@ -43,8 +45,8 @@ class Decision(BaseModel):
 
     knob: str
     at: str
-    current: int
-    kept: int | None
+    current: int | str
+    kept: int | str | None
     why: str
     settings: Amounts
     tried: list[Compared]
@@ -94,7 +96,9 @@ def _compared(knob: str, current: Amounts, results: Sequence[Any], header: Mappi
     return [_compare(knob, current[knob], amount, trials, header) for amount in amounts if amount != current[knob]]
 
 
-def _compare(knob: str, current: int, amount: int, trials: Sequence[Trial], header: Mapping[str, Any]) -> Compared:
+def _compare(
+    knob: str, current: int | str, amount: int | str, trials: Sequence[Trial], header: Mapping[str, Any]
+) -> Compared:
     concerned = [trial for trial in trials if trial.settings[knob] in (current, amount)]
     speeds = {(one.kind, one.round, one.settings[knob]): one.mb_per_s for one in concerned}
     by_kind = {
@@ -107,11 +111,11 @@ def _compare(knob: str, current: int, amount: int, trials: Sequence[Trial], head
     return Compared(amount=amount, by_kind=by_kind, whole=whole, verdict=verdict)
 
 
-def _rounds(kind: str, speeds: Mapping[tuple[str, int, int], float]) -> list[int]:
+def _rounds(kind: str, speeds: Speeds) -> list[int]:
     return sorted({number for of, number, _ in speeds if of == kind})
 
 
-def _seconds(header: Mapping[str, Any], amount: int, speeds: Mapping[tuple[str, int, int], float]) -> float:
+def _seconds(header: Mapping[str, Any], amount: int | str, speeds: Speeds) -> float:
     """How long the whole set would take."""
     by_kind: dict[str, list[float]] = {}
     for (kind, _, of), speed in speeds.items():
@@ -130,7 +134,7 @@ def _verdict(by_kind: Mapping[str, Spread]) -> str:
     return "no difference beyond noise"
 
 
-def _why(current: int, winner: Compared | None, tried: Sequence[Compared], confirmed: Sequence[Compared]) -> str:
+def _why(current: int | str, winner: Compared | None, tried: Sequence[Compared], confirmed: Sequence[Compared]) -> str:
     if winner:
         speeds = "; ".join(_text(kind, ratios) for kind, ratios in winner.by_kind.items())
         return f"measured over {current}: {speeds}"
@@ -143,7 +147,7 @@ def _text(kind: str, ratios: Spread) -> str:
     return f"{kind} files x{ratios.median:.2f} ({ratios.least:.2f} to {ratios.most:.2f})"
 
 
-def _settings(knob: str, amount: int, results: Sequence[Any]) -> Amounts:
+def _settings(knob: str, amount: int | str, results: Sequence[Any]) -> Amounts:
     return next(dict(one["settings"]) for one in results if one.get("settings", {}).get(knob) == amount)
 
 
@@ -156,4 +160,6 @@ def table(name: str, decisions: Sequence[Mapping[str, Any]]) -> str:
         for compared, again in [*((each, "") for each in one.tried), *((each, " again") for each in one.confirmed)]:
             speeds = "; ".join(_text(kind, ratios) for kind, ratios in compared.by_kind.items())
             lines.append(f"    {compared.amount:>6}{again:<6}  {speeds}: {compared.verdict}")
+        if one.knob == KNOB and one.kept:
+            lines.append(f"    write {one.kept} and run site.yml: FUSE is started again where nobody reads")
     return "\n".join(lines)

@@ -12,10 +12,11 @@ from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
 READ_AHEAD_KB: Final = (WITHIN_A_PAGE // 4, WITHIN_A_PAGE // 2, WITHIN_A_PAGE)  # more multiplies what is read cold
 MAX_BACKGROUND: Final = (12, 32, 64, 128)
 CONGESTION_SHARES: Final = (0.5, 0.75, 1.0)  # of max_background
-Amounts = dict[str, int]
+Amounts = Mapping[str, int | str]  # setting: amount, or "process": its name
+Kernel = dict[str, int]
 
 
-def candidates(knob: str, current: Amounts, said: Mapping[str, Sequence[int]]) -> list[Amounts]:
+def candidates(knob: str, current: Kernel, said: Mapping[str, Sequence[int]]) -> list[Kernel]:
     """Settings that differ from the current ones in one knob, and in what follows from it. `said`: amounts to try."""
     wanted = {
         "read_ahead_kb": READ_AHEAD_KB,
@@ -30,7 +31,7 @@ def candidates(knob: str, current: Amounts, said: Mapping[str, Sequence[int]]) -
 
 
 def trial_passes(
-    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, tried: Sequence[Amounts]
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, tried: Sequence[Kernel]
 ) -> list[Pass]:
     """Rounds of the check's passes with an empty page cache, each gone through with every one of `tried` in turn."""
     alone = {**dataset, "compare": [], "disk_copy": ""}
@@ -49,7 +50,7 @@ def _is_wanted(one: Pass) -> bool:
     return one["path"] == "mount" and one["kind"] in KINDS and (one["state"] == "warm-up" or one["before"] is not None)
 
 
-def _in_turn(one: Pass, tried: Sequence[Amounts]) -> Iterator[Pass]:
+def _in_turn(one: Pass, tried: Sequence[Kernel]) -> Iterator[Pass]:
     if one["state"] == "warm-up":
         yield one
         return

@@ -66,7 +66,7 @@ def decided(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> choice
     return choice.decide("read_ahead_kb", CURRENT, (first, second), HEADER, AT)
 
 
-def led(results: list[dict[str, Any]]) -> int | None:
+def led(results: list[dict[str, Any]]) -> int | str | None:
     found = choice.leader("read_ahead_kb", CURRENT, results, HEADER)
     return found["read_ahead_kb"] if found else None
 
