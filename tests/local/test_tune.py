@@ -68,7 +68,7 @@ def settings() -> dict[str, int]:
 
 def serving() -> list[str]:
     """FUSE processes of this deployment, by number and mount point."""
-    listed = subprocess.run(["pgrep", "-af", f"-- -m /mnt/{NAME}/"], capture_output=True, text=True, check=False)
+    listed = subprocess.run(["pgrep", "-af", "--", f"-m /mnt/{NAME}/"], capture_output=True, text=True, check=False)
     return [" ".join((line.split()[0], *line.split()[-5:])) for line in listed.stdout.splitlines()]
 
 
@@ -128,6 +128,7 @@ def test_a_gain_is_kept(tune: Callable[[int], Run], variables: dict[str, Any]) -
 def test_options_that_need_a_start_are_tried_beside_the_mount(variables: dict[str, Any]) -> None:
     """While somebody has a file of the mount open, who is not disturbed."""
     before = serving()
+    assert len(before) == 1
     processes = [{"alluxio_libfuse": 2}, REFUSED]
     with (MOUNT_POINT / "0.tar").open("rb") as file:
         run = succeed(
