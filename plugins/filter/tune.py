@@ -99,9 +99,10 @@ def tune_fill_passes(header: Any, dataset: Any, settings: Any, beside: Any) -> l
 
 
 def tune_process_passes(header: Any, dataset: Any, settings: Any, beside: Any) -> list[dict[str, Any]]:
-    """Passes that read through processes in turn; none where there are not two to be compared."""
-    how = Settings.model_validate(plain(settings))
-    return processes.trial_passes(plain(header), plain(dataset), how, plain(beside)) if len(beside) > 1 else []
+    """Passes that read through processes in turn; none where there is none to be compared with the one as planned."""
+    how, served = Settings.model_validate(plain(settings)), plain(beside)
+    comparable = len(served) > 1 and processes.AS_PLANNED in [one["name"] for one in served]
+    return processes.trial_passes(plain(header), plain(dataset), how, served) if comparable else []
 
 
 def tune_trials(results: Any) -> list[dict[str, Any]]:

@@ -22,6 +22,8 @@ CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-host"
 DATASETS = ("folder", "other")
 TEAMS = {"folder": 2001, "other": 2002}
+CLUSTER = "elsewhere"
+PORT_OFFSET = 11000
 UNIT = "alluxio-fuse-fuse-{}.service"
 MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
 SOURCE = "/srv/sets"
@@ -144,21 +146,28 @@ def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     extra = tmp_path_factory.mktemp("said") / "extra.json"
 
     def run(playbook: str, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
-        extra.write_text(json.dumps(said | more))
-        ansible = str(Path(sys.executable).with_name("ansible-playbook"))
-        plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
-        return subprocess.run(
-            [ansible, "--inventory", "tests/nodes/host", playbook, "--extra-vars", f"@{extra}", *arguments],
-            cwd=CHECKOUT,
-            env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        return played("tests/nodes/host", playbook, extra, said | more, *arguments)
 
     return run
+
+
+def played(
+    inventory: str, playbook: str, extra: Path, said: dict[str, Any], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a playbook with variables, by way of the file `extra`."""
+    extra.write_text(json.dumps(said))
+    ansible = str(Path(sys.executable).with_name("ansible-playbook"))
+    plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
+    return subprocess.run(
+        [ansible, "--inventory", inventory, playbook, "--extra-vars", f"@{extra}", *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -339,6 +348,48 @@ def test_a_dataset_goes_once_nobody_reads_it_and_another_does_not_notice(job: Jo
     assert main_pid("folder") == was
     assert inside("ls /mnt/alluxio-fuse") == "folder"
     assert "other" not in inside("ls /var/lib/alluxio-fuse/conf /etc/systemd/system")
+
+
+@pytest.fixture
+def cluster(node: str, tmp_path: Path) -> Iterator[str]:
+    """A cluster of containers on this machine, where the node reaches it, with a folder of the same files; its master."""
+    address = inside("ip -4 route show default").split()[2]
+    source = tmp_path / "folder"
+    podman("cp", f"{node}:{SOURCE}/folder", str(source))
+    for folder in (source, *source.parents):  # for the service user
+        folder.chmod(folder.stat().st_mode | 0o005)
+    said = {
+        "alluxio_name": CLUSTER,
+        "alluxio_environment": CLUSTER,
+        "alluxio_confirm": CLUSTER,
+        "alluxio_bind_address": address,
+        "alluxio_port_offset": PORT_OFFSET,
+        "alluxio_datasets": [{"name": "folder", "source": f"file://{source}"}],
+    }
+    try:
+        for stage in ("preflight", "plan", "nodes", "services"):
+            ended(played("inventories/local", f"playbooks/{stage}.yml", tmp_path / "cluster.json", said))
+        yield f"{address}:{19998 + PORT_OFFSET}"
+    finally:
+        ended(played("inventories/local", "playbooks/teardown.yml", tmp_path / "cluster.json", said))
+
+
+@pytest.mark.usefixtures("again")
+def test_through_a_cluster_elsewhere(job: Job, cluster: str) -> None:
+    """With a client cache on the node, which the check proves; what it could not know of the workers it leaves out."""
+    through = {"name": "folder", "source": f"file://{SOURCE}/folder", "through": "cluster"}
+    ended(job("site.yml", alluxio_datasets=[through], alluxio_cluster={"masters": [cluster]}))
+    assert right("folder")
+    newest = max((CHECKOUT / "runs").glob("*/check.json"))
+    (dataset,) = json.loads(newest.read_text())["datasets"]
+    rows = {row["state"]: row for row in dataset["rows"] if (row["path"], row["kind"]) == ("mount", "small")}
+    assert rows["client-cache"]["established"], rows["client-cache"]
+    assert rows["client-cache"]["origins"]["client_cache"] > 0.98
+    assert {state for state, row in rows.items() if row["why"].startswith("not tested")} >= {"cold", "worker"}
+    assert (dataset["wrong"], dataset["digested"] > 0) == (0, True)
+    assert (
+        changed(job("playbooks/services.yml", alluxio_datasets=[through], alluxio_cluster={"masters": [cluster]})) == 0
+    )
 
 
 def test_teardown_leaves_the_node_as_it_was(
