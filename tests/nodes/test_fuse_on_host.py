@@ -352,7 +352,7 @@ def test_a_dataset_goes_once_nobody_reads_it_and_another_does_not_notice(job: Jo
 
 @pytest.fixture
 def cluster(node: str, tmp_path: Path) -> Iterator[str]:
-    """A cluster of containers on this machine, where the node reaches it, with a folder of the same files; its master."""
+    """The master of a cluster of containers on this machine, where the node reaches it, with the same files."""
     address = inside("ip -4 route show default").split()[2]
     source = tmp_path / "folder"
     podman("cp", f"{node}:{SOURCE}/folder", str(source))
