@@ -24,7 +24,9 @@ READY_S = 60.0
 GONE_S = 20.0
 LAST_WORDS = 1500  # characters of the log of one that did not mount
 NAMESPACES = ("--mount", "--pid", "--net", "--ipc", "--uts")
+SHOWS_COUNTERS = "alluxio.fuse.web.enabled"
 COUNTERS = "alluxio.fuse.web.port"
+COUNTERS_DEFAULT = 49999
 CACHE = "alluxio.user.client.cache.dirs"
 CACHE_SIZE = "alluxio.user.client.cache.size"
 CONF_DIR = "-Dalluxio.conf.dir="
@@ -68,7 +70,7 @@ def start(point: str, twin: Twin, log: Path, seconds: int) -> dict[str, Any]:
     deadline = time.monotonic() + READY_S
     while mounts.mount_point_state(mounts.read_mounts(), own)["state"] != "mounted":
         if process.poll() is not None or time.monotonic() > deadline:
-            raise NotMountedError(log.read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:].strip())
+            raise NotMountedError(_last_words(log.read_text(encoding="utf-8", errors="replace")))
         time.sleep(0.2)
     with fuse_connection.control() as connections:
         fuse_connection.write_settings(fuse_connection.device_of(own), twin["settings"], connections)
@@ -112,21 +114,26 @@ def _words(path: Path) -> list[str]:
 
 
 def _site(origin: int, words: list[str]) -> dict[str, str]:
-    """alluxio-site.properties as the process has it; of its values no more than these two places is taken."""
+    """Of alluxio-site.properties, as the process has it, what says where its counters and its client cache are."""
     folder = next(word[len(CONF_DIR) :] for word in words if word.startswith(CONF_DIR))
     text = Path(f"/proc/{origin}/root{folder}/alluxio-site.properties").read_text(encoding="utf-8")
     pairs = dict(line.partition("=")[::2] for line in text.splitlines())
-    return {key: pairs[key].strip() for key in (COUNTERS, CACHE) if key in pairs}
+    return {key: pairs[key].strip() for key in (SHOWS_COUNTERS, COUNTERS, CACHE) if key in pairs}
 
 
 def _own_properties(site: Mapping[str, str], twin: Twin) -> dict[str, Any]:
     """What no two processes may share."""
     own: dict[str, Any] = {}
-    if COUNTERS in site:
-        own[COUNTERS] = int(site[COUNTERS]) + PORT_STEP + twin["number"]
+    if site.get(SHOWS_COUNTERS) == "true":
+        own[COUNTERS] = int(site.get(COUNTERS, COUNTERS_DEFAULT)) + PORT_STEP + twin["number"]
     if CACHE in site:
         own |= {CACHE: f"{site[CACHE]}/{PREFIX}{twin['number']}", CACHE_SIZE: twin["cache_bytes"]}
     return own
+
+
+def _last_words(log: str) -> str:
+    """The end of a log, without what the collector says all the time."""
+    return "\n".join(line for line in log.splitlines() if " GC(" not in line)[-LAST_WORDS:].strip()
 
 
 def _make_cache(origin: int, folder: str, twin: Twin) -> None:

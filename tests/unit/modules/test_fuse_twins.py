@@ -8,7 +8,7 @@ from ansible_collections.alluxio.fuse.plugins.modules import fuse_twins
 
 ORIGIN = ["java", "-Xmx288m", "-XX:+UseG1GC", "-Dalluxio.conf.dir=/opt/alluxio/conf", "-cp", "/jars/*:/conf"]
 ORIGIN += ["alluxio.image.Start", "fuse", "-m", "/mnt/a/set/data", "-a", "/set", "-o", "ro,kernel_cache"]
-SITE = {twins.COUNTERS: "49999", twins.CACHE: "/cache/set"}
+SITE = {twins.SHOWS_COUNTERS: "true", twins.COUNTERS: "49999", twins.CACHE: "/cache/set"}
 TWIN: dict[str, Any] = {
     "number": 2,
     "flags": ["-Xmx576m"],
@@ -39,6 +39,15 @@ def test_its_options_come_after_those_of_its_origin() -> None:
 
 def test_without_a_cache_or_counters_of_its_origin_it_gets_none() -> None:
     assert twins._own_properties({}, TWIN) == {}
+
+
+def test_where_no_port_is_said_counters_are_beside_alluxios_own() -> None:
+    assert twins._own_properties({twins.SHOWS_COUNTERS: "true"}, TWIN) == {twins.COUNTERS: 50101}
+
+
+def test_its_last_words_are_not_those_of_the_collector() -> None:
+    log = "[2026-11-23][3.1s] GC(5) Pause Cleanup\njava.net.BindException: Address already in use\n[x] GC(6) Pause\n"
+    assert twins._last_words(log) == "java.net.BindException: Address already in use"
 
 
 def test_what_the_node_has_no_memory_for_is_not_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
