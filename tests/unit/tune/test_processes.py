@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.filter import tune
 
 from alluxio_fuse.check.passes import Settings
 from alluxio_fuse.plan.examples import local
@@ -92,6 +93,33 @@ def test_every_process_has_its_cache_filled_and_its_jvm_warmed_first() -> None:
     ]
     size = processes.bytes_to_read(HEADER, DATASET, SETTINGS)
     assert sum(one["bytes"] for one in fill if one["state"] == "worker") == 2 * size
+
+
+def test_without_the_one_as_planned_nothing_is_compared() -> None:
+    how = SETTINGS.model_dump()
+    assert tune.tune_process_passes(HEADER, DATASET, how, BESIDE)
+    assert tune.tune_process_passes(HEADER, DATASET, how, BESIDE[1:]) == []
+    assert tune.tune_process_passes(HEADER, DATASET, how, [*BESIDE[1:], BESIDE[1] | {"name": "third"}]) == []
+
+
+def test_those_that_serve_have_counters_where_those_of_the_mount_are() -> None:
+    planned = [one.model_dump() for one in made([{"alluxio_libfuse": 2}]).values()]
+    started = [{"number": 1, "mount_point": "/mnt/tune-1", "port": 50100}]
+    metrics = {"fuse": ["10.1.2.3:49999"], "worker": ["10.1.2.4:30000"], "master": []}
+    (beside,) = tune.tune_beside(planned, started, metrics)
+    assert beside == {
+        "name": "alluxio_libfuse: 2",
+        "mount_point": "/mnt/tune-1",
+        "metrics": {**metrics, "fuse": ["10.1.2.3:50100"]},
+    }
+
+
+def test_what_did_not_start_is_told_beside_what_was_refused() -> None:
+    planned = [one.model_dump() for one in made([{"alluxio_libfuse": 2}, {"alluxio_libfuse": 4}]).values()]
+    lines = tune.tune_not_tried(planned, [{"number": 1, "why": "it did not mount: x"}])
+    assert lines[0] == "not tried: alluxio_libfuse: 2: it did not mount: x"
+    assert lines[1].startswith("not tried: alluxio_libfuse: 4: ")
+    assert len(lines) == 2
 
 
 @pytest.mark.parametrize(("speed", "kept"), [(2600.0, "alluxio_libfuse: 2"), (2001.0, None)])
