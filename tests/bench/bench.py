@@ -170,7 +170,8 @@ Written by `make bench` on {result.made[:10]}: {machine}; store, services and re
 timeouts of 7200 s; each mount but that of the defaults has the best of the same read-aheads. Rounds are interleaved,
 digests compared after each pass that began without pages. An aim counts from {LEAST_PASSES} proven passes on.
 Paddle's study (ImageNet-mini, one T4) set a local copy, ossfs, the kernel's cache and a user-space cache over a cluster
-side by side: here `disk`, `s3fs`, and the states page-cache and client-cache of `mount`. Why aims are missed: [fast-path.md](fast-path.md).
+side by side: here `disk`, `s3fs`, and the states page-cache and client-cache of `mount`. Why aims are missed:
+[fast-path.md](fast-path.md).
 
 ```text
 {text}
