@@ -17,6 +17,7 @@ from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.units import MIB
+from alluxio_fuse.tune.trials import in_turn
 
 KNOB: Final = "process"
 AS_PLANNED: Final = "as planned"
@@ -112,11 +113,7 @@ def trial_passes(
         [one for one in _rounds(header, dataset, settings, mount) if one["state"] != "warm-up" and one["before"]]
         for mount in beside
     ]
-    made = []
-    for same in zip(*wanted, strict=True):
-        begin = same[0]["round"] % len(same)
-        made += [*same[begin:], *same[:begin]]
-    return made
+    return [one for same in zip(*wanted, strict=True) for one in in_turn(same, same[0]["round"])]
 
 
 def as_trials(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What is tried, and the passes that try it: candidates take turns in every round, so that whatever drifts hits all."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from alluxio_fuse.check import passes
 from alluxio_fuse.check.passes import Pass, Settings
@@ -14,6 +14,7 @@ MAX_BACKGROUND: Final = (12, 32, 64, 128)
 CONGESTION_SHARES: Final = (0.5, 0.75, 1.0)  # of max_background
 Amounts = Mapping[str, int | str]  # setting: amount, or "process": its name
 Kernel = dict[str, int]
+T = TypeVar("T")
 
 
 def candidates(knob: str, current: Kernel, said: Mapping[str, Sequence[int]]) -> list[Kernel]:
@@ -36,7 +37,7 @@ def trial_passes(
     """Rounds of the check's passes with an empty page cache, each gone through with every one of `tried` in turn."""
     alone = {**dataset, "compare": [], "disk_copy": ""}
     wanted = [one for one in passes.rounds(header, alone, settings) if _is_wanted(one)]
-    return [changed for one in wanted for changed in _in_turn(one, tried)]
+    return [changed for one in wanted for changed in _with_each(one, tried)]
 
 
 def planned(service: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -46,16 +47,21 @@ def planned(service: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"settings": settings, "knobs": free, "behind": service["behind"]["amount"]}
 
 
+def in_turn(items: Sequence[T], number: int) -> list[T]:
+    """All of them; which one begins changes with the number of the round."""
+    begin = number % len(items)
+    return [*items[begin:], *items[:begin]]
+
+
 def _is_wanted(one: Pass) -> bool:
     return one["path"] == "mount" and one["kind"] in KINDS and (one["state"] == "warm-up" or one["before"] is not None)
 
 
-def _in_turn(one: Pass, tried: Sequence[Kernel]) -> Iterator[Pass]:
+def _with_each(one: Pass, tried: Sequence[Kernel]) -> Iterator[Pass]:
     if one["state"] == "warm-up":
         yield one
         return
-    begin = one["round"] % len(tried)
-    for settings in [*tried[begin:], *tried[:begin]]:
+    for settings in in_turn(tried, one["round"]):
         differs = ", ".join(f"{key} {amount}" for key, amount in settings.items() if amount != tried[0][key])
         name = f"{one['round']}: {one['kind']} files, {differs or 'as it is'}"
         yield one | {"name": name, "settings": settings}

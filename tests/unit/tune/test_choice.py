@@ -15,7 +15,7 @@ STEADY = ([1000, 1010, 990], [2000, 2020, 1980])
 
 
 @pytest.fixture
-def tried() -> Callable[..., list[dict[str, Any]]]:
+def tried(result: dict[str, Any]) -> Callable[..., list[dict[str, Any]]]:
     """Passes of {read-ahead: (MB/s of small files, of large files) by round}."""
 
     def make(speeds: Rounds, **changed: Any) -> list[dict[str, Any]]:
@@ -23,43 +23,12 @@ def tried() -> Callable[..., list[dict[str, Any]]]:
         for amount, by_kind in speeds.items():
             for kind, rounds in zip(("small", "large"), by_kind, strict=True):
                 for number, speed in enumerate(rounds, 1):
-                    results.append(_pass(amount, kind, number, speed) | changed)
+                    settings = CURRENT | {"read_ahead_kb": amount}
+                    one = {"round": number, "kind": kind, "settings": settings, "mb_per_s": speed}
+                    results.append(result | one | changed)
         return results
 
     return make
-
-
-def _pass(amount: int, kind: str, number: int, speed: float) -> dict[str, Any]:
-    return {
-        "name": f"{number}: {kind}",
-        "round": number,
-        "settings": CURRENT | {"read_ahead_kb": amount},
-        "path": "mount",
-        "state": "client-cache",
-        "kind": kind,
-        "root": "/mnt/set",
-        "at": AT,
-        "readers": 4,
-        "expected_files": 10,
-        "expected_bytes": 1000,
-        "files": 10,
-        "bytes": 1000,
-        "seconds": 1.0,
-        "files_per_s": speed,
-        "mb_per_s": speed,
-        "p50_ms": 1.0,
-        "p99_ms": 1.0,
-        "first_byte_ms": 1.0,
-        "latency_ms": [],
-        "cpu_s_per_gb": 1.0,
-        "load": 0.0,
-        "storage_bytes": 0,
-        "resident_before": 0.0,
-        "counters": {"client_cache": 1000, "client_external": 0},
-        "mount": {"point": "/mnt/set", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse"},
-        "wrong": 0,
-        "problems": [],
-    }
 
 
 def decided(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> choice.Decision:

@@ -133,12 +133,12 @@ def test_the_table_says_what_to_write(tried: Any, speed: float, kept: str | None
 
 
 @pytest.fixture
-def tried() -> Any:
+def tried(result: dict[str, Any]) -> Any:
     """Trials of processes of certain speeds, with a little noise."""
 
     def make(speeds: dict[str, float]) -> list[dict[str, Any]]:
         results = [
-            {**RESULT, "round": number, "kind": kind, "process": name, "mb_per_s": speed + number}
+            {**result, "round": number, "kind": kind, "process": name, "mb_per_s": speed + number}
             for name, speed in speeds.items()
             for number in (1, 2, 3)
             for kind in ("small", "large")
@@ -146,31 +146,3 @@ def tried() -> Any:
         return processes.as_trials(results)
 
     return make
-
-
-RESULT: dict[str, Any] = {
-    "name": "1: small",
-    "path": "mount",
-    "state": "client-cache",
-    "root": "/mnt/set/tune-0",
-    "at": "2026-11-23T08:00:00Z",
-    "readers": 4,
-    "expected_files": 10,
-    "expected_bytes": 1000,
-    "files": 10,
-    "bytes": 1000,
-    "seconds": 1.0,
-    "files_per_s": 1.0,
-    "p50_ms": 1.0,
-    "p99_ms": 1.0,
-    "first_byte_ms": 1.0,
-    "latency_ms": [],
-    "cpu_s_per_gb": 1.0,
-    "load": 0.0,
-    "storage_bytes": 0,
-    "resident_before": 0.0,
-    "counters": {"client_cache": 1000, "client_external": 0},
-    "mount": {"point": "/mnt/set/tune-0", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse"},
-    "wrong": 0,
-    "problems": [],
-}
