@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import subprocess
 from typing import Any
@@ -16,19 +18,28 @@ description:
   - Mounts each dataset at its path, read-only unless it is writable, and unmounts what is not named.
   - The root is left alone.
   - A mount whose source or mode differs is unmounted and mounted again, which leaves the under store as it is.
+  - A mount with other options or keys is told of them, while its readers go on. Each mount carries a digest of what it
+    was declared with, by which that is seen.
+  - Keys reach the master through standard input, so that they are in nobody's command line.
 options:
   cli:
-    description: Command that runs the Alluxio CLI, to which arguments are appended.
+    description:
+      - Command that runs the Alluxio CLI at the master, to which arguments are appended; all but its last word runs any
+        command there, and passes standard input on.
     type: list
     elements: str
     required: true
   datasets:
     description:
-      - Mounts wanted, each with C(alluxio_path), C(source), C(writable) and C(options), a dictionary of Alluxio
-        properties without secrets.
+      - Mounts wanted, each with C(name), C(alluxio_path), C(source), C(writable) and C(options), a dictionary of
+        Alluxio properties without secrets.
     type: list
     elements: dict
     required: true
+  credentials:
+    description: For a dataset's name, C(access_key) and C(secret_key) of its object store.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -39,44 +50,72 @@ author: alluxio-fuse
 EXAMPLES = r"""
 - name: Mount the datasets
   alluxio.fuse.namespace_mounts:
-    cli: [podman, exec, alluxio-fuse-master, /opt/alluxio/bin/alluxio]
+    cli: [podman, exec, --interactive, alluxio-fuse-master, /opt/alluxio/bin/alluxio]
     datasets:
-      - {alluxio_path: /imagenet, source: "s3://bucket/imagenet", writable: false, options: {}}
+      - {name: imagenet, alluxio_path: /imagenet, source: "s3://bucket/imagenet", writable: false, options: {}}
+    credentials: "{{ alluxio_credentials }}"
 """
 
 RETURN = r"""
 mounted: {description: paths that were mounted, type: list, returned: always}
 unmounted: {description: paths that were unmounted, type: list, returned: always}
+updated: {description: paths whose options or keys were told to the master, type: list, returned: always}
+declared: {description: "for each path, the digest of what it is declared with now", type: dict, returned: always}
 unknown: {description: "in check mode, why the table cannot be known", type: str, returned: when it cannot}
 """
 
 _LINE = re.compile(r"^(?P<source>\S+)\s+on\s+(?P<path>/\S*)\s+\((?P<details>.*)\)\s*$")
+#: An option that means nothing to Alluxio: the digest of what a mount was declared with.
+MARK = "alluxio.fuse.declaration"
+_MARKED = re.compile(rf"\b{re.escape(MARK)}=([0-9a-f]+)")
+#: The CLI's JVM, started by the image's own script, with the rest of its command line from standard input.
+FED = '. /opt/alluxio/libexec/launch.sh && java_command USER_LOGGER USER "" && exec "${java[@]}" @/dev/stdin'
+SHELL = "alluxio.cli.fs.FileSystemShell"
 
 
 def parse_mount_table(text: str) -> dict[str, dict[str, Any]]:
-    """What `alluxio fs mount` prints, as `{path: {source, writable}}`."""
+    """What `alluxio fs mount` prints, as `{path: {source, writable, declared}}`."""
     table = {}
     for line in text.splitlines():
         match = _LINE.match(line)
         if match:
-            writable = "not read-only" in match["details"]
-            table[match["path"]] = {"source": match["source"].rstrip("/"), "writable": writable}
+            marked = _MARKED.search(match["details"])
+            table[match["path"]] = {
+                "source": match["source"].rstrip("/"),
+                "writable": "not read-only" in match["details"],
+                "declared": marked[1] if marked else "",
+            }
     return table
 
 
+def mount_options(dataset: dict[str, Any], credentials: dict[str, dict[str, str]]) -> dict[str, str]:
+    """All options of a dataset's mount, keys included, and the digest of what is declared of it."""
+    options = dict(dataset.get("options") or {})
+    if keys := credentials.get(dataset["name"]):
+        options |= {"s3a.accessKeyId": keys["access_key"], "s3a.secretKey": keys["secret_key"]}
+    declared = json.dumps([dataset["alluxio_path"], dataset["source"], bool(dataset["writable"]), options], sort_keys=True)
+    return options | {MARK: hashlib.sha256(declared.encode()).hexdigest()[:16]}
+
+
 def differences(
-    table: dict[str, dict[str, Any]], datasets: list[dict[str, Any]]
-) -> tuple[list[str], list[dict[str, Any]]]:
-    """Paths to unmount and datasets to mount, so that the table becomes what the plan says."""
-    wanted = {d["alluxio_path"]: d for d in datasets}
+    table: dict[str, dict[str, Any]], wanted: dict[str, dict[str, Any]]
+) -> tuple[list[str], list[str], list[str]]:
+    """Paths to unmount, to mount and to update, so that the table becomes what the plan says.
+
+    wanted: by path, a dataset whose C(options) are those of :func:`mount_options`.
+    """
 
     def right(path: str) -> bool:
         have, want = table[path], wanted.get(path)
-        return want is not None and have == {"source": _location(want["source"]), "writable": bool(want["writable"])}
+        return want is not None and (have["source"], have["writable"]) == (
+            _location(want["source"]),
+            bool(want["writable"]),
+        )
 
     surplus = sorted(path for path in table if path != "/" and not right(path))
-    missing = [d for path, d in wanted.items() if path not in table or path in surplus]
-    return surplus, missing
+    missing = [path for path in wanted if path not in table or path in surplus]
+    kept = [path for path in wanted if path not in missing]
+    return surplus, missing, [path for path in kept if table[path]["declared"] != wanted[path]["options"][MARK]]
 
 
 def _location(source: str) -> str:
@@ -84,23 +123,28 @@ def _location(source: str) -> str:
     return source.removeprefix("file://").rstrip("/")
 
 
-def mount_arguments(dataset: dict[str, Any]) -> list[str]:
-    """Arguments of `alluxio` that mount one dataset."""
-    options = [
-        part for key, value in sorted((dataset.get("options") or {}).items()) for part in ("--option", f"{key}={value}")
-    ]
+def mount_arguments(verb: str, dataset: dict[str, Any]) -> list[str]:
+    """Arguments of `alluxio fs` that mount one dataset, or update its options."""
+    options = [part for key, value in sorted(dataset["options"].items()) for part in ("--option", f"{key}={value}")]
     readonly = [] if dataset["writable"] else ["--readonly"]
-    return ["fs", "mount", *readonly, *options, dataset["alluxio_path"], _location(dataset["source"])]
+    source = [_location(dataset["source"])] if verb == "mount" else []
+    return [verb, *readonly, *options, dataset["alluxio_path"], *source]
+
+
+def argument_file(arguments: list[str]) -> str:
+    """Arguments as Java reads them from a file: one a line, in quotation marks."""
+    escaped = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
+    return "".join(f'"{argument}"\n' for argument in escaped)
 
 
 class CliError(Exception):
     """Alluxio's command line ended with an error, or could not be started."""
 
 
-def run(cli: list[str], *arguments: str) -> str:
-    """What Alluxio's command line answers."""
+def run(command: list[str], about: str, text: str | None = None) -> str:
+    """What Alluxio's command line answers; `about` names it in an error, and `text` is what it is given to read."""
     try:
-        done = subprocess.run([*cli, *arguments], capture_output=True, text=True, check=False, timeout=180)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=180)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CliError(str(error)) from None
     if done.returncode != 0:
@@ -110,8 +154,14 @@ def run(cli: list[str], *arguments: str) -> str:
             for line in (done.stdout + done.stderr).strip().splitlines()
             if not line.lstrip().startswith(("at ", "... "))
         ]
-        raise CliError(f"alluxio {' '.join(arguments[:2])} {arguments[-2:]}: {' '.join(said[-12:])}")
+        raise CliError(f"alluxio fs {about}: {' '.join(said[-12:])}")
     return done.stdout
+
+
+def told(cli: list[str], verb: str, dataset: dict[str, Any]) -> None:
+    """Have the master mount a dataset, or take its options; keys go through standard input."""
+    text = argument_file([SHELL, *mount_arguments(verb, dataset)])
+    run([*cli[:-1], "bash", "-c", FED], f"{verb} {dataset['alluxio_path']}", text)
 
 
 def main() -> None:
@@ -119,22 +169,35 @@ def main() -> None:
         argument_spec={
             "cli": {"type": "list", "elements": "str", "required": True},
             "datasets": {"type": "list", "elements": "dict", "required": True},
+            "credentials": {"type": "dict", "default": {}, "no_log": True},
         },
         supports_check_mode=True,
     )
-    cli, datasets = module.params["cli"], module.params["datasets"]
+    cli, credentials = module.params["cli"], module.params["credentials"]
+    wanted = {
+        one["alluxio_path"]: {**one, "options": mount_options(one, credentials)} for one in module.params["datasets"]
+    }
+    declared = {path: one["options"][MARK] for path, one in wanted.items()}
     try:
-        surplus, missing = differences(parse_mount_table(run(cli, "fs", "mount")), datasets)
+        surplus, missing, outdated = differences(parse_mount_table(run([*cli, "fs", "mount"], "mount")), wanted)
         if not module.check_mode:
             for path in surplus:
-                run(cli, "fs", "unmount", path)
-            for dataset in missing:
-                run(cli, *mount_arguments(dataset))
+                run([*cli, "fs", "unmount", path], f"unmount {path}")
+            for path in missing:
+                told(cli, "mount", wanted[path])
+            for path in outdated:
+                told(cli, "updateMount", wanted[path])
     except CliError as error:
         if not module.check_mode:
             module.fail_json(msg=str(error))
-        module.exit_json(changed=False, mounted=[], unmounted=[], unknown=str(error))
-    module.exit_json(changed=bool(surplus or missing), mounted=[d["alluxio_path"] for d in missing], unmounted=surplus)
+        module.exit_json(changed=False, mounted=[], unmounted=[], updated=[], declared=declared, unknown=str(error))
+    module.exit_json(
+        changed=bool(surplus or missing or outdated),
+        mounted=missing,
+        unmounted=surplus,
+        updated=outdated,
+        declared=declared,
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ _SERVICES = {
     "fuse": (["fuse"], "ALLUXIO_FUSE_JAVA_OPTS"),
 }
 
-#: Services that talk to the under store: they see its folders (read-only) and get its keys.
+#: Services that talk to the under store: they see its folders (read-only). Keys come with each mount, from the master.
 _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker"})
 
 #: Names the file with the settings of the kernel's side of the mount, which whoever mounts sets.
@@ -40,8 +40,7 @@ _SERVICE_USER = 1000
 class Container:
     """One container: everything the engine is told, and the site file it is started with.
 
-    `memory` is in bytes. `properties` is complete but for keys of object stores (`under_store` says whether they are
-    joined into the file on the node). Of a FUSE container `mount_parent` (`{path, uid, gid, mode}`) is the folder above
+    `memory` is in bytes, `under_store` whether it reads the under store. Of a FUSE container `mount_parent` (`{path, uid, gid, mode}`) is the folder above
     its mount point, and `client_cache` the folder of its client cache, if it has one. `digest`, in the dictionary,
     changes with anything for which a running container must be replaced.
     """
@@ -127,32 +126,29 @@ def left(owned: Sequence[Mapping[str, Any]], services: Sequence[Mapping[str, Any
     return {"items": [*folders, *gone], "mount_points": points}
 
 
-def site_file(
-    service: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]
-) -> str:
-    """The text of alluxio-site.properties, with the keys of the object store joined in where the service needs them."""
+def site_file(service: Mapping[str, Any], credentials: Mapping[str, Mapping[str, str]]) -> str:
+    """The text of alluxio-site.properties; FUSE that reads an object store itself finds the keys of its dataset there."""
     properties = dict(service["properties"])
-    if service["under_store"]:
-        properties |= _keys(datasets, credentials)
+    keys = credentials.get(service.get("dataset", ""))
+    if keys and service["under_store"]:
+        properties |= {"s3a.accessKeyId": keys["access_key"], "s3a.secretKey": keys["secret_key"]}
     return "".join(f"{key}={_escaped(value)}\n" for key, value in sorted(properties.items()))
 
 
 def site_files(
     services: Sequence[Mapping[str, Any]],
-    datasets: Sequence[Mapping[str, Any]],
     credentials: Mapping[str, Mapping[str, str]],
     authorities: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """What the configuration folders of services hold, as items of the module `files`.
 
-    services: of the platform `containers`, or units of the platform `host`, each of which gets the keys of its own
-    dataset only. authorities: texts of the private CAs, for those that read the under store.
+    services: of the platform `containers`, whose master is told keys while it runs, or units of the platform `host`.
+    authorities: texts of the private CAs, for those that read the under store.
     """
     items = []
     for service in services:
         uid, gid = map(int, service.get("user", "0:0").split(":"))
-        own = [dataset for dataset in datasets if service.get("dataset", dataset["name"]) == dataset["name"]]
-        text = site_file(service, own, credentials)
+        text = site_file(service, credentials)
         items.append({"path": service["conf_dir"], "mode": "0755"})
         path = f"{service['conf_dir']}/alluxio-site.properties"
         items.append({"path": path, "content": text, "uid": uid, "gid": gid, "mode": "0600"})
@@ -160,6 +156,19 @@ def site_files(
             text = "\n".join(authorities)
             items.append({"path": f"{service['conf_dir']}/ca.pem", "content": text, "mode": "0644"})
     return items
+
+
+def redeclared(services: Sequence[Mapping[str, Any]], declared: Mapping[str, str]) -> list[dict[str, str]]:
+    """Where FUSE forgets names, as arguments of the module `fuse_forget`: of those that can be told to.
+
+    declared: by Alluxio path, the digest of what is mounted there, as the module `namespace_mounts` returns it.
+    """
+    return [
+        {"mount_point": one["mount_point"], "note": f"{one['conf_dir']}/mount", "declared": declared[path]}
+        for one in services
+        if one["properties"].get("alluxio.fuse.special.command.enabled") == "true"
+        and (path := one["command"][-1]) in declared
+    ]
 
 
 def rewritten(services: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> list[str]:
@@ -354,11 +363,6 @@ def _entered(services: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         *(_owned_folder(root, 0, "0755") for root in roots),
         *(_owned_folder(parent["path"], parent["uid"], parent["mode"], parent["gid"]) for parent in parents),
     ]
-
-
-def _keys(datasets: Sequence[Mapping[str, Any]], credentials: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    used = [credentials[dataset["name"]] for dataset in datasets if dataset["name"] in credentials]
-    return {"s3a.accessKeyId": used[0]["access_key"], "s3a.secretKey": used[0]["secret_key"]} if used else {}
 
 
 def _escaped(value: str) -> str:

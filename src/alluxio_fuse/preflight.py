@@ -12,7 +12,7 @@ from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.distributions import LISTED, RUN, release
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.refusals import Finding
-from alluxio_fuse.plan.rules.ports import PORTS
+from alluxio_fuse.plan.rules.ports import PORTS, web_ports
 
 #: Seconds. A clock that is kept is off by less than one.
 CLOCK_BOUND = 30
@@ -61,7 +61,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         # pods have a network of their own
         "ports": []
         if platform == "kubernetes"
-        else sorted({port + moved for service in PORTS.values() for port in service.values()}),
+        else sorted(
+            {port + moved for service in PORTS.values() for port in service.values()}
+            | {*web_ports(mounted, moved).values()}
+        ),
         "directories": folders,
         "markers": {
             str(d["source"]): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}

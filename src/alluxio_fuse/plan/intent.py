@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from alluxio_fuse.plan.rules.ports import FUSE_PORTS
 from alluxio_fuse.plan.units import GIB, Size, parse_duration
 
 Medium = Literal["memory", "ssd", "hdd"]
@@ -74,7 +75,7 @@ def _freshness(value: Any) -> Any:
 Name = Annotated[str, AfterValidator(_name)]
 Path = Annotated[str, AfterValidator(_path)]
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
-Port = Annotated[int, Field(ge=0, le=30000)]
+Port = Annotated[int, Field(ge=0, le=15000)]
 
 
 class Strict(BaseModel):
@@ -335,7 +336,9 @@ class FleetIntent(Strict):
     alluxio_image_archive: str = Field("", description="Folder for playbooks/image.yml to write the image to.")
     alluxio_image_push: str = Field("", description="Repository and tag for playbooks/image.yml to push the image to.")
     alluxio_port_offset: Port = Field(0, description="Added to every port: a second deployment on one node.")
-    alluxio_datasets: list[Dataset] = Field([], description="Datasets. Empty: one generated sample.")
+    alluxio_datasets: list[Dataset] = Field(
+        [], max_length=FUSE_PORTS, description="Datasets. Empty: one generated sample."
+    )
     alluxio_room: Room = Field(
         Room(), description="What masters and workers are sized for. Unset: the datasets of today."
     )

@@ -37,6 +37,7 @@ class Mounts:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
+        self._names = [shape.name for shape in fleet.shapes]
         self._made: dict[tuple[object, ...], Service] = {}
 
     def service(self, shape: Shape, setting: Setting) -> Service:
@@ -90,7 +91,7 @@ class Mounts:
                 setting.local_worker,
                 through_cluster=shape.through_cluster,
             ),
-            "ports": ports.fuse_ports(shape.index, fleet.intent.alluxio_port_offset, fleet.upstream),
+            "ports": ports.fuse_ports(shape.name, self._names, fleet.intent.alluxio_port_offset, fleet.upstream),
             "bind_address": Value(
                 "127.0.0.1", "bind_address", "counters are read on the node itself", "Alluxio listens everywhere"
             ),
@@ -136,7 +137,7 @@ class Mounts:
             web_port=service["ports"].amount.get("web"),
             many_workers=shape.through_cluster and (fleet.workers > 1 or not fleet.runs_cluster),
             through_cluster=shape.through_cluster,
-            handed_keys=fleet.intent.alluxio_platform == "kubernetes" and (shape.source or "").startswith("s3://"),
+            handed_keys=fleet.runs_cluster and (shape.source or "").startswith("s3://"),
             source=self._source_properties(shape),
         )
         return properties.fuse(fleet.cluster, client)

@@ -6,6 +6,7 @@ import pytest
 
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.examples import filesystem, fleet, host
+from alluxio_fuse.plan.rules.ports import FUSE_PORTS, FUSE_WEB, web_ports
 from alluxio_fuse.plan.units import GIB
 
 NVME = [filesystem("/", 200), filesystem("/mnt/nvme", 1500)]
@@ -182,8 +183,18 @@ TEAMS = [
 def test_two_teams_share_a_fleet() -> None:
     made = plan(v100(alluxio_datasets=TEAMS))
     assert set(made.fleet["residency"].amount) == {"vision", "speech"}
-    assert made.nodes["node-1"]["fuse/vision"]["ports"].amount == {"web": 49999}
-    assert made.nodes["node-1"]["fuse/speech"]["ports"].amount == {"web": 50000}
+
+
+def test_a_port_stays_when_other_datasets_come_and_go() -> None:
+    both, one = plan(v100(alluxio_datasets=TEAMS)), plan(v100(alluxio_datasets=TEAMS[1:]))
+    vision, speech = (both.nodes["node-1"][f"fuse/{name}"]["ports"].amount["web"] for name in ("vision", "speech"))
+    assert vision != speech
+    assert one.nodes["node-1"]["fuse/speech"]["ports"].amount == {"web": speech}
+
+
+def test_no_two_ports_are_alike() -> None:
+    made = web_ports([f"set-{number}" for number in range(FUSE_PORTS)], 7)
+    assert sorted(made.values()) == [FUSE_WEB + 7 + place for place in range(FUSE_PORTS)]
 
 
 def test_shares_above_one(finding: Any) -> None:

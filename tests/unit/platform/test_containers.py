@@ -47,18 +47,23 @@ def test_a_worker_keeps_what_it_cached(both: dict[str, dict[str, Any]]) -> None:
     assert both["worker"]["command"] == ["worker-only", "--no-format"]
 
 
-def test_keys_are_joined_only_where_the_under_store_is_read(both: dict[str, dict[str, Any]]) -> None:
-    keys = {"bucket": {"access_key": "canary", "secret_key": "back\\slash"}}
-    for service, one in both.items():
-        text = containers.site_file(one, [BUCKET, FOLDER], keys)
-        assert ("s3a.accessKeyId=canary\n" in text) is not service.startswith("fuse/")
-        assert ("s3a.secretKey=back\\\\slash\n" in text) is not service.startswith("fuse/")
+def test_no_key_is_in_a_site_file(both: dict[str, dict[str, Any]]) -> None:
+    for one in both.values():
+        text = containers.site_file(one, {"bucket": {"access_key": "canary", "secret_key": "canary"}})
+        assert "canary" not in text
         assert f"alluxio.master.hostname={one['properties']['alluxio.master.hostname']}\n" in text
+
+
+def test_fuse_of_a_bucket_forgets_names_when_its_mount_is_declared_otherwise(both: dict[str, dict[str, Any]]) -> None:
+    (told,) = containers.redeclared(list(both.values()), {"/bucket": "0a1b", "/folder": "2c3d"})
+    bucket = both["fuse/bucket"]
+    assert told == {"mount_point": bucket["mount_point"], "note": f"{bucket['conf_dir']}/mount", "declared": "0a1b"}
+    assert containers.redeclared(list(both.values()), {}) == []
 
 
 def test_what_is_written_tells_whose_configuration_changed(both: dict[str, dict[str, Any]]) -> None:
     services = list(both.values())
-    items = containers.site_files(services, [BUCKET, FOLDER], {}, ["one", "two"])
+    items = containers.site_files(services, {}, ["one", "two"])
     held = {item["path"]: item for item in items}
     site, ca = (f"{both['worker']['conf_dir']}/{name}" for name in ("alluxio-site.properties", "ca.pem"))
     assert (held[site]["uid"], held[site]["gid"], held[site]["mode"]) == (1000, 1000, "0600")

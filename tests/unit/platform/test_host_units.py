@@ -15,7 +15,7 @@ BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes":
 FOLDER = {"name": "folder", "source": "file:///data/a set", "files": 10, "bytes": "1Mi", "through": "under_store"}
 CLUSTER = {"name": "shared", "source": "s3://training/other", "files": 10, "bytes": "1Mi"}
 RUNNING = {"masters": ["alluxio.example:19998"]}
-KEYS = {name: {"access_key": f"key of {name}", "secret_key": "canary"} for name in ("bucket", "folder", "shared")}
+KEYS = {name: {"access_key": f"key of {name}", "secret_key": "back\\slash canary"} for name in ("bucket", "folder", "shared")}
 
 
 @pytest.fixture
@@ -52,10 +52,11 @@ def test_privileges(made: dict[str, dict[str, Any]]) -> None:
 
 def test_keys_are_joined_only_where_fuse_reads_the_store(made: dict[str, dict[str, Any]]) -> None:
     for name, unit in made.items():
-        text = containers.site_files([unit], [{"name": each} for each in made], KEYS)[1]["content"]
+        text = containers.site_files([unit], KEYS)[1]["content"]
         assert ("s3a.accessKeyId=key of bucket\n" in text) is (name == "bucket")
+        assert ("s3a.secretKey=back\\\\slash canary\n" in text) is (name == "bucket")
         assert ("canary" in text) is (name == "bucket")
-    assert "alluxio.underfs.s3.endpoint=https://s3.test\n" in containers.site_file(made["bucket"], [], {})
+    assert "alluxio.underfs.s3.endpoint=https://s3.test\n" in containers.site_file(made["bucket"], {})
 
 
 def test_a_unit_waits_for_its_folders(made: dict[str, dict[str, Any]]) -> None:

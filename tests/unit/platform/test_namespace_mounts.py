@@ -10,46 +10,89 @@ from ansible_collections.alluxio.fuse.plugins.modules import namespace_mounts as
 PRINTED = """\
 2026-11-21 07:00:00 WARN something unrelated
 /var/lib/x/namespace  on  /  (local, capacity=100.00GB, used=1.00GB, not read-only, not shared, properties={})
-s3://training/set  on  /bucket  (s3, capacity=-1B, used=-1B, read-only, not shared, properties={a=b})
+s3://training/set  on  /bucket  (s3, capacity=-1B, used=-1B, read-only, not shared, properties={a=b, \
+alluxio.fuse.declaration=DIGEST})
 """
+KEYS = {"bucket": {"access_key": "one", "secret_key": "canary"}}
 
 
 def dataset(**other: Any) -> dict[str, Any]:
-    wanted = {"alluxio_path": "/bucket", "source": "s3://training/set", "writable": False, "options": {"a": "b"}}
-    return wanted | other
+    wanted = {"name": "bucket", "alluxio_path": "/bucket", "source": "s3://training/set", "writable": False}
+    return wanted | {"options": {"a": "b"}} | other
+
+
+def wanted(*datasets: dict[str, Any], keys: dict[str, dict[str, str]] = KEYS) -> dict[str, dict[str, Any]]:
+    return {one["alluxio_path"]: {**one, "options": module.mount_options(one, keys)} for one in datasets}
+
+
+def mounted(**other: Any) -> dict[str, dict[str, Any]]:
+    """The table with one dataset as it was declared."""
+    digest = module.mount_options(dataset(**other), KEYS)[module.MARK]
+    return module.parse_mount_table(PRINTED.replace("DIGEST", digest))
 
 
 def test_parse() -> None:
-    assert module.parse_mount_table(PRINTED) == {
-        "/": {"source": "/var/lib/x/namespace", "writable": True},
-        "/bucket": {"source": "s3://training/set", "writable": False},
+    assert module.parse_mount_table(PRINTED.replace("DIGEST", "0a1b")) == {
+        "/": {"source": "/var/lib/x/namespace", "writable": True, "declared": ""},
+        "/bucket": {"source": "s3://training/set", "writable": False, "declared": "0a1b"},
     }
 
 
 def test_as_wanted() -> None:
-    assert module.differences(module.parse_mount_table(PRINTED), [dataset()]) == ([], [])
+    assert module.differences(mounted(), wanted(dataset())) == ([], [], [])
 
 
 def test_one_gone_and_one_come() -> None:
-    other = dataset(alluxio_path="/other", source="file:///data")
-    assert module.differences(module.parse_mount_table(PRINTED), [other]) == (["/bucket"], [other])
+    other = wanted(dataset(name="other", alluxio_path="/other", source="file:///data"))
+    assert module.differences(mounted(), other) == (["/bucket"], ["/other"], [])
 
 
 def test_another_source_or_mode_is_mounted_again() -> None:
     for change in ({"source": "s3://training/other"}, {"writable": True}):
-        wanted = dataset(**change)
-        assert module.differences(module.parse_mount_table(PRINTED), [wanted]) == (["/bucket"], [wanted])
+        assert module.differences(mounted(), wanted(dataset(**change))) == (["/bucket"], ["/bucket"], [])
+
+
+def test_another_option_or_key_is_told() -> None:
+    assert module.differences(mounted(), wanted(dataset(options={"a": "c"}))) == ([], [], ["/bucket"])
+    for change in ({"access_key": "two"}, {"secret_key": "two"}):
+        keys = {"bucket": KEYS["bucket"] | change}
+        assert module.differences(mounted(), wanted(dataset(), keys=keys)) == ([], [], ["/bucket"])
+    before = module.parse_mount_table(PRINTED.replace("alluxio.fuse.declaration", "other"))
+    assert module.differences(before, wanted(dataset())) == ([], [], ["/bucket"])
+
+
+def test_each_dataset_has_its_own_keys() -> None:
+    options = module.mount_options(dataset(), KEYS)
+    assert (options["s3a.accessKeyId"], options["s3a.secretKey"]) == ("one", "canary")
+    assert "canary" not in options[module.MARK]
+    assert "s3a.secretKey" not in module.mount_options(dataset(name="other"), KEYS)
 
 
 def test_arguments() -> None:
-    assert module.mount_arguments(dataset()) == [
-        "fs", "mount", "--readonly", "--option", "a=b", "/bucket", "s3://training/set",
+    told = dataset(options={"a": "b"})
+    assert module.mount_arguments("mount", told) == [
+        "mount", "--readonly", "--option", "a=b", "/bucket", "s3://training/set",
     ]  # fmt: skip
-    assert "--readonly" not in module.mount_arguments(dataset(writable=True))
+    assert module.mount_arguments("updateMount", told) == ["updateMount", "--readonly", "--option", "a=b", "/bucket"]
+    assert "--readonly" not in module.mount_arguments("mount", dataset(writable=True))
+
+
+def test_arguments_as_java_reads_them() -> None:
+    assert module.argument_file(["plain", 'a "b" \\ #c']) == '"plain"\n"a \\"b\\" \\\\ #c"\n'
+
+
+def test_keys_are_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[tuple[list[str], str]] = []
+    monkeypatch.setattr(module, "run", lambda command, about, text: commands.append((command, text)))
+    module.told(["podman", "exec", "master", "alluxio"], "mount", wanted(dataset())["/bucket"])
+    ((command, text),) = commands
+    assert command[:3] == ["podman", "exec", "master"]
+    assert "canary" not in " ".join(command)
+    assert '"s3a.secretKey=canary"\n' in text
 
 
 def test_a_command_line_that_fails_says_so() -> None:
-    with pytest.raises(module.CliError, match=r"alluxio fs mount .*: away"):
-        module.run(["sh", "-c", "echo away; exit 1"], "fs", "mount")
+    with pytest.raises(module.CliError, match=r"alluxio fs mount /bucket: away"):
+        module.run(["sh", "-c", "echo away; exit 1"], "mount /bucket")
     with pytest.raises(module.CliError, match="no-such-program"):
-        module.run(["no-such-program"])
+        module.run(["no-such-program"], "mount")

@@ -10,6 +10,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import leftovers, nam
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan.examples import facts, local
+from alluxio_fuse.plan.rules.ports import web_ports
 
 SOURCE = {"state": "ok", "detail": None, "files": 1000, "bytes": 10**8}
 PEER = {"name": "gpu-2", "address": "10.0.0.2", "forward": ["10.0.0.2"], "reverse": ["gpu-2.example"]}
@@ -139,8 +140,9 @@ def test_the_host_platform_needs_systemd() -> None:
 
 def test_a_port_of_our_own_unit_is_no_finding() -> None:
     hosts = local(alluxio_platform="host")
-    hosts["localhost"]["facts"]["listeners"] = [{"address": "127.0.0.1", "port": 49999, "process": "java"}]
-    assert [finding["path"] for finding in preflight.findings(hosts)] == ["localhost: port 49999"]
+    port = web_ports(["imagenet-sample"], 0)["imagenet-sample"]
+    hosts["localhost"]["facts"]["listeners"] = [{"address": "127.0.0.1", "port": port, "process": "java"}]
+    assert [finding["path"] for finding in preflight.findings(hosts)] == [f"localhost: port {port}"]
     unit = {"kind": "unit", "id": "alluxio-fuse-fuse-imagenet-sample.service", "data": {"role": "platform_host"}}
     hosts["localhost"]["facts"]["owned"] = {"items": [unit]}
     assert preflight.findings(hosts) == []

@@ -1,6 +1,8 @@
 """Ports of the services."""
 
+from collections.abc import Collection
 from typing import Final
+from zlib import crc32
 
 from alluxio_fuse.plan.values import rule
 
@@ -10,7 +12,8 @@ PORTS: Final = {
     "worker": {"rpc": 29999, "web": 30000},
     "job_worker": {"rpc": 30001, "data": 30002, "web": 30003},
 }
-FUSE_WEB: Final = 49999
+FUSE_WEB: Final = 49999  # Alluxio's own, and the first of as many as a host can mount datasets
+FUSE_PORTS: Final = 100
 
 
 @rule("Alluxio's own ports, plus alluxio_port_offset")
@@ -20,9 +23,20 @@ def ports(service: str, offset: int, quorum: bool) -> tuple[dict[str, int], str]
     return own, f"offset {offset}" if offset else "Alluxio's own"
 
 
-@rule("one metrics port for each mount")
-def fuse_ports(index: int, offset: int, upstream: bool) -> tuple[dict[str, int], str]:
-    """Metrics port of one FUSE process; none with Alluxio's own defaults."""
+@rule("one metrics port for each mount, by the dataset's name: it stays when other datasets come and go")
+def fuse_ports(name: str, names: Collection[str], offset: int, upstream: bool) -> tuple[dict[str, int], str]:
+    """Metrics port of one FUSE process among those of the datasets `names`; none with Alluxio's own defaults."""
     if upstream:
         return {}, "Alluxio's own default: no endpoint"
-    return {"web": FUSE_WEB + offset + index}, f"dataset {index} of this fleet"
+    return {"web": web_ports(names, offset)[name]}, f"from {FUSE_WEB + offset} on, by the name"
+
+
+def web_ports(names: Collection[str], offset: int) -> dict[str, int]:
+    """Metrics ports by dataset. Where two names fall together, the later one in the alphabet takes the next free port."""
+    taken: dict[int, str] = {}
+    for name in sorted(names)[:FUSE_PORTS]:
+        place = crc32(name.encode()) % FUSE_PORTS
+        while place in taken:
+            place = (place + 1) % FUSE_PORTS
+        taken[place] = name
+    return {name: FUSE_WEB + offset + place for place, name in taken.items()}
