@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import subprocess
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -70,6 +71,7 @@ MARK = "alluxio.fuse.declaration"
 _MARKED = re.compile(rf"\b{re.escape(MARK)}=([0-9a-f]+)")
 #: The CLI's JVM, started by the image's own script, with the rest of its command line from standard input.
 FED = '. /opt/alluxio/libexec/launch.sh && java_command USER_LOGGER USER "" && exec "${java[@]}" @/dev/stdin'
+PATIENCE_S = 60.0
 SHELL = "alluxio.cli.fs.FileSystemShell"
 
 
@@ -158,6 +160,18 @@ def run(command: list[str], about: str, text: str | None = None) -> str:
     return done.stdout
 
 
+def listed(cli: list[str], patience: float) -> str:
+    """The mount table, once the master answers: one that was just started refuses for a while."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return run([*cli, "fs", "mount"], "mount")
+        except CliError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(2)
+
+
 def told(cli: list[str], verb: str, dataset: dict[str, Any]) -> None:
     """Have the master mount a dataset, or take its options; keys go through standard input."""
     text = argument_file([SHELL, *mount_arguments(verb, dataset)])
@@ -179,7 +193,8 @@ def main() -> None:
     }
     declared = {path: one["options"][MARK] for path, one in wanted.items()}
     try:
-        surplus, missing, outdated = differences(parse_mount_table(run([*cli, "fs", "mount"], "mount")), wanted)
+        text = listed(cli, 0 if module.check_mode else PATIENCE_S)
+        surplus, missing, outdated = differences(parse_mount_table(text), wanted)
         if not module.check_mode:
             for path in surplus:
                 run([*cli, "fs", "unmount", path], f"unmount {path}")

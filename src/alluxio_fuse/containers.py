@@ -159,7 +159,7 @@ def site_files(
 
 
 def redeclared(services: Sequence[Mapping[str, Any]], declared: Mapping[str, str]) -> list[dict[str, str]]:
-    """Where FUSE forgets names, as arguments of the module `fuse_forget`: of those that can be told to.
+    """Where FUSE forgets names, as `mounts` of the module `fuse_forget`: of those that can be told to.
 
     declared: by Alluxio path, the digest of what is mounted there, as the module `namespace_mounts` returns it.
     """

@@ -25,6 +25,7 @@ SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
 FORGET = ".alluxiocli.metadatacache.dropAll"  # the path by which Alluxio's FUSE is told to forget names
 FORGET_S = "30"
+UNDER_WAY_S = 5.0  # an answer of the master that was under way brings the former number back: names are forgotten twice
 PATIENCE_S = 60.0  # with an API server that is being upgraded, or has too much to do
 
 
@@ -246,6 +247,11 @@ class Cluster:
         selector = f"app.kubernetes.io/instance={instance}"
         mounts = [pod["metadata"]["name"] for pod in told.of_components(self.pods(selector), ["mounts"])]
         self.rollout(instance, timeout, say, mounts)
+        self._forget(instance, selector, say)
+        time.sleep(UNDER_WAY_S)
+        self._forget(instance, selector, say)
+
+    def _forget(self, instance: str, selector: str, say: Said) -> None:
         for pod in self.pods(selector):
             about = told.told_of(pod, instance)
             if about["mount_point"] and told.is_ready(pod):

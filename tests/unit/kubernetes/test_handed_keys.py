@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.kubernetes import objects
+from alluxio_fuse.kubernetes import client, objects
 from alluxio_fuse.kubernetes.client import Cluster, RolloutError
 
 
@@ -34,10 +34,12 @@ class Noted(Cluster):
         self.done.append(f"{pod}/{container} {command[-1]}")
 
 
-def test_the_master_is_told_before_fuse() -> None:
+def test_the_master_is_told_before_fuse_which_forgets_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Noted()
+    monkeypatch.setattr(client.time, "sleep", lambda _: cluster.done.append("pause"))
     cluster.hand_keys_over("x", 5, lambda _: None)
-    assert cluster.done == ["anew x-mounts", "x-fuse-a/fuse /mnt/x/a/data/.alluxiocli.metadatacache.dropAll"]
+    forgets = "x-fuse-a/fuse /mnt/x/a/data/.alluxiocli.metadatacache.dropAll"
+    assert cluster.done == ["anew x-mounts", forgets, "pause", forgets]
 
 
 def test_a_fuse_that_does_not_forget_ends_the_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -82,6 +83,15 @@ def test_mount_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = mounts.parse_mountinfo(f"60 27 0:50 / {tmp_path} rw - fuse.x source rw")
     about = {"type": "fuse.x", "source": "source"}
     assert mounts.mount_point_state(table, str(tmp_path)) == {"state": "mounted", **about}
+
+    def gone(_path: str) -> os.statvfs_result:
+        raise OSError(107, "Transport endpoint is not connected")
+
+    with monkeypatch.context() as remembered:
+        remembered.setattr(os, "statvfs", gone)
+        assert mounts.mount_point_state(table, str(tmp_path)) == {"state": "stale", **about}
+        remembered.setattr(os, "statvfs", lambda _: time.sleep(60))  # its master is away, for example
+        assert mounts.mount_point_state(table, str(tmp_path), 0.2) == {"state": "mounted", **about}
 
     def dead(path: str, mounted: bool) -> int:
         raise OSError(107, f"Transport endpoint is not connected: {path} {mounted}")

@@ -91,6 +91,22 @@ def test_keys_are_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '"s3a.secretKey=canary"\n' in text
 
 
+def test_a_master_that_was_just_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Any] = [module.CliError("refused"), module.CliError("refused"), "the table"]
+
+    def run(_command: list[str], _about: str) -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return str(answer)
+
+    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    with pytest.raises(module.CliError):
+        module.listed(["alluxio"], 0)
+    assert module.listed(["alluxio"], 60) == "the table"
+
+
 def test_a_command_line_that_fails_says_so() -> None:
     with pytest.raises(module.CliError, match=r"alluxio fs mount /bucket: away"):
         module.run(["sh", "-c", "echo away; exit 1"], "mount /bucket")
