@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import time
@@ -20,7 +21,7 @@ description:
   - Only where C(alluxio.fuse.special.command.enabled) is true.
   - Names that the kernel has stay until their time is over.
   - A mount with I(note) is told once for each way in which Alluxio declares it; an interrupted run is made up for by
-    the next. It is told a second time five seconds later, since an answer that was under way brings the former
+    the next. It is told a second time five seconds later, since an answer that was under way may bring the former
     declaration back.
 author: [alluxio-fuse]
 attributes:
@@ -57,6 +58,8 @@ forgotten: {description: mount points whose FUSE was told, type: list, returned:
 COMMAND = ".alluxiocli.metadatacache.dropAll"
 LIMIT_S = 20.0
 UNDER_WAY_S = 5.0
+AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_STATX_FORCE_SYNC = -100, 0x100, 0x2000
+STATX_BASIC_STATS, STATX_BYTES = 0x7FF, 256
 
 
 class DeafError(Exception):
@@ -96,12 +99,22 @@ def tell(mounts: list[dict[str, Any]]) -> None:
     for mount in mounts:
         point = mount["mount_point"]
         try:
-            said = in_child(lambda point=point: os.lstat(f"{point}/{COMMAND}").st_size, LIMIT_S)
+            said = in_child(lambda point=point: ask(f"{point}/{COMMAND}"), LIMIT_S)
         except OSError as error:
             why = "it knows no such command" if error.errno == errno.ENOENT else error.strerror
             raise DeafError(f"{point}: {why}: is the dataset's freshness declared, and is it mounted as planned?") from None
         if said == HUNG:
             raise DeafError(f"{point} does not answer within {LIMIT_S:.0f} s: playbooks/status.yml says why")
+
+
+def ask(path: str) -> int:
+    """Have FUSE itself look at a path, which the kernel may remember for hours; Python has no statx before 3.15."""
+    found = ctypes.create_string_buffer(STATX_BYTES)
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.statx(AT_FDCWD, os.fsencode(path), AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, found):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return 0
 
 
 if __name__ == "__main__":
