@@ -47,3 +47,48 @@ def test_what_the_master_tells() -> None:
     )
     assert parse(said) == ("/var/lib/a/journal/backup/alluxio-backup-2026-11-22-1795315481983.gz", 13)
     assert parse("Backup failed") is None
+
+
+def entry(*fields: bytes) -> bytes:
+    message = b"".join(fields)
+    return bytes([len(message)]) + message
+
+
+SEQUENCE = b"\x08\x96\x01"  # field 1, as a varint
+FILE = b"\x5a\x05inode"  # field 11
+CLUSTER = b"\xd2\x02\x05\x0a\x03abc"  # field 42: its first field is the id
+
+
+class TestDisown:
+    def test_only_the_cluster_s_id_is_left_out(self, tmp_path: Path) -> None:
+        others = [entry(SEQUENCE, FILE), entry(b"\x22\x02\xd2\x02"), entry(b"\x09" + bytes(8), b"\x15" + bytes(4))]
+        source = backup(tmp_path, others[0] + entry(SEQUENCE, CLUSTER) + b"".join(others[1:]))
+        target = tmp_path / "copy.gz"
+        target.write_text("of an earlier run")
+        assert journal.disown(str(source), target) == 3
+        assert gzip.decompress(target.read_bytes()) == b"".join(others)
+        assert target.stat().st_mode & 0o777 == 0o600
+        assert journal.entries(str(target)) == 3
+        assert journal.entries(str(source)) == 4
+
+    def test_a_long_entry_stays_as_it_is(self, tmp_path: Path) -> None:
+        content = b"\xc8\x01" + b"\x5a\xc5\x01" + b"x" * 197
+        journal.disown(str(backup(tmp_path, content)), tmp_path / "copy.gz")
+        assert gzip.decompress((tmp_path / "copy.gz").read_bytes()) == content
+
+    @pytest.mark.parametrize(
+        "content", [entry(FILE)[:-1], entry(b"\x5a\x06inode"), entry(b"\x5b"), entry(b"\x08\x96"), b"\xac"]
+    )
+    def test_a_damaged_backup_leaves_nothing(self, tmp_path: Path, content: bytes) -> None:
+        source = backup(tmp_path, entry(SEQUENCE, FILE) + content)
+        with pytest.raises(journal.DamagedError):
+            journal.disown(str(source), tmp_path / "copy.gz")
+        assert [*tmp_path.iterdir()] == [source]
+
+    def test_so_does_one_that_was_cut_or_is_not_there(self, tmp_path: Path) -> None:
+        source = backup(tmp_path, entry(SEQUENCE, FILE) * 50)
+        source.write_bytes(source.read_bytes()[:-9])
+        for path in (source, tmp_path / "none"):
+            with pytest.raises(journal.DamagedError):
+                journal.disown(str(path), tmp_path / "copy.gz")
+        assert [*tmp_path.iterdir()] == [source]
