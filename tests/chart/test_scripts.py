@@ -161,6 +161,56 @@ class TestVerify:
         assert "another digest" in bash(*verify, NODE_NAME="n1").stderr
 
 
+class TestConfigure:
+    """configure.sh in a pod whose volume is mounted at /journal."""
+
+    @pytest.fixture(autouse=True)
+    def image(self, tmp_path: Path) -> None:
+        for name in ("home/conf/core-site.xml", "config/alluxio-site.properties", "conf/file", "journal/journal/log"):
+            (tmp_path / name).parent.mkdir(parents=True)
+            (tmp_path / name).write_text("a=b\n")
+        shutil.copytree(FILES, tmp_path / "scripts")
+
+    def start(self, tmp_path: Path, mount: str = "mount --bind") -> str:
+        """A start of the pod; gives what its site file has more than the ConfigMap's."""
+        script = (FILES / "configure.sh").read_text().replace("' /journal '", f"' {tmp_path}/journal '")
+        script = re.sub(r"(?<![\w}])/(conf|config|scripts|journal)/", rf"{tmp_path}/\1/", script)
+        done = bash(f'{mount} "$1" "$1"\n{script}', tmp_path / "journal", ALLUXIO_HOME=str(tmp_path / "home"))
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "conf/alluxio-site.properties").read_text().removeprefix("a=b\n")
+
+    def test_the_journal_makes_way_for_a_backup_once(self, tmp_path: Path) -> None:
+        volume, begin = tmp_path / "journal", f"init.from.backup=file://{tmp_path}/journal/restored.gz\n"
+        assert self.start(tmp_path) == ""
+        assert (volume / "journal/log").exists()
+        (volume / "restore.gz").write_text("one")
+        assert self.start(tmp_path) == f"alluxio.master.journal.{begin}"
+        (aside,) = volume.glob("journal-*")
+        assert re.fullmatch(r"journal-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ", aside.name)
+        assert (aside / "log").read_text() == "a=b\n"
+        assert sorted(path.name for path in volume.iterdir()) == [aside.name, "namespace", "restored.gz"]
+        (volume / "journal").mkdir()  # the master's new one
+        assert self.start(tmp_path).endswith(begin)
+        assert [*volume.glob("journal-*")] == [aside]
+        assert (volume / "journal").exists()
+        (volume / "restored.gz").unlink()
+        assert self.start(tmp_path) == ""
+
+    def test_it_goes_on_where_a_start_was_cut_off(self, tmp_path: Path) -> None:
+        volume = tmp_path / "journal"
+        (volume / "journal").rename(volume / "journal-before")
+        (volume / "restore.gz").write_text("two")
+        (volume / "restored.gz").write_text("one")
+        assert self.start(tmp_path).count("init.from.backup") == 1
+        assert (volume / "restored.gz").read_text() == "two"
+        assert not (volume / "restore.gz").exists()
+
+    def test_a_pod_without_the_volume_knows_of_none(self, tmp_path: Path) -> None:
+        (tmp_path / "journal/restore.gz").touch()
+        assert self.start(tmp_path, mount=":") == ""
+        assert (tmp_path / "journal/restore.gz").exists()
+
+
 class TestMounts:
     """mounts.sh against a stand-in for the image: a `java` that writes down what it is told and shows a mount table."""
 

@@ -12,6 +12,15 @@ cp /scripts/fuse-live.sh /scripts/fuse-ready.sh /conf/
 if grep -q ' /journal ' /proc/self/mountinfo; then
   # The root of Alluxio's namespace: an empty folder, below which datasets are mounted.
   mkdir -p /journal/namespace
+  # A backup to begin with. Its first step may be done already, where a start was cut off.
+  if [ -e /journal/restore.gz ]; then
+    [ ! -e /journal/journal ] || mv -T /journal/journal "/journal/journal-$(date -u +%Y-%m-%dT%H-%M-%SZ)"
+    mv -T /journal/restore.gz /journal/restored.gz
+  fi
+  if [ -e /journal/restored.gz ]; then
+    # Alluxio reads it where the journal is new, and only then.
+    echo alluxio.master.journal.init.from.backup=file:///journal/restored.gz >>/conf/alluxio-site.properties
+  fi
 fi
 if [ -e /trust/ca.crt ]; then
   # The image adds these to what its JVMs trust.
