@@ -23,6 +23,6 @@ class FilterModule:
         return {
             **filters(containers, "ca_files", "containers", "folders", "owned_items", "site_files", "last_words"),
             **filters(
-                containers, "outdated", "reimaged", "left", "started_again", "cache_folders", "restoring", "rewritten", "redeclared"
+                containers, "outdated", "reimaged", "left", "started_again", "restoring", "rewritten", "redeclared"
             ),
         }

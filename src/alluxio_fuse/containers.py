@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
@@ -30,7 +29,6 @@ _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker
 #: Names the file with the settings of the kernel's side of the mount, which whoever mounts sets.
 SETTINGS_VARIABLE = "ALLUXIO_FUSE_SETTINGS"
 _CONF = "/opt/alluxio/conf"
-_TIER = re.compile(r"alluxio\.worker\.tieredstore\.level\d+\.dirs\.path")
 _LABEL = "alluxio-fuse.digest"
 _JAVA_OPTS = "ALLUXIO_JAVA_OPTS"  # added to those of the service
 _SERVICE_USER = 1000
@@ -215,13 +213,6 @@ def reimaged(
     masters = [one["name"] for one in services if one["service"] == "master"]
     image = {one["Id"] for one in images}
     return any(one["Name"].removeprefix("/") in masters and one["Image"] not in image for one in found)
-
-
-def cache_folders(services: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Folders whose bytes belong to one journal: those that carry `.identity`."""
-    said = [value for one in services for key, value in one["properties"].items() if _TIER.fullmatch(key)]
-    tiers = [path for paths in said for path in paths.split(",")]
-    return [*tiers, *(one["client_cache"] for one in services if one["client_cache"])]
 
 
 def restoring(services: Sequence[Mapping[str, Any]], backup: str) -> list[dict[str, Any]]:

@@ -166,14 +166,9 @@ def test_a_dataset_s_name_takes_no_folder_of_the_deployment_along(name: str) -> 
     assert f"/var/lib/alluxio-fuse/{name}" not in [item["id"] for item in left["items"]]
 
 
-def test_a_restored_master_begins_with_the_backup_and_every_cache_is_known() -> None:
+def test_a_restored_master_begins_with_the_backup() -> None:
     services = [*made().values()]
     (master,) = containers.restoring(services, "/var/lib/a/restored.gz")
     assert master["env"]["ALLUXIO_JAVA_OPTS"].endswith("init.from.backup=file:///var/lib/a/restored.gz")
     assert master["digest"] != next(one["digest"] for one in services if one["service"] == "master")
     assert master["volumes"][-1] == "/var/lib/a/restored.gz:/var/lib/a/restored.gz:ro"
-    by_service = {one["service"]: one for one in services}
-    folders = containers.cache_folders(services)
-    assert by_service["fuse/imagenet-sample"]["client_cache"] in folders
-    assert len(folders) == 2
-    assert all(f"{folder}:{folder}" in str(services) for folder in folders)
