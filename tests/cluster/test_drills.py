@@ -237,14 +237,7 @@ def test_another_dataset_comes_and_goes(drill: Callable[..., Drill], job: Job, h
 def test_a_bucket_within_the_room_starts_nothing_again(drill: Callable[..., Drill], job: Job, here: str) -> None:
     """But its own FUSE; where nobody reads the first dataset, a FUSE that is planned otherwise now."""
     said, first = job.cluster.settings, ENVIRONMENT["alluxio_datasets"][0]
-    keys = {"access_key": said["lab_access_key"], "secret_key": said["lab_secret_key"]}
-    owner = ObjectStore(
-        said["lab_s3_endpoint"],
-        Path(said["lab_s3_ca_file"]),
-        (said["lab_owner_access_key"], said["lab_owner_secret_key"]),
-        **keys,
-        next_key=("", ""),
-    ).client()
+    keys, owner = lab_keys(job), store_owner(job)
     contents = {f"{number}.bin": bytes([number]) * 200_000 for number in range(20)}
     for name, content in contents.items():
         owner.put_object(Bucket=said["lab_bucket"], Key=f"second/{name}", Body=content)
@@ -303,6 +296,66 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
         subprocess.run([*lab, "power", lost, "on"], check=True)
         for name in added:
             subprocess.run([*lab, "remove", name], check=True)
+
+
+def test_the_journal_is_restored(drill: Callable[..., Drill], job: Job, here: str, tmp_path: Path) -> None:
+    """Numbers of the file that came after the backup are given again, and each file is still itself."""
+    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES))
+    succeed(job.play("playbooks/backup.yml", backup_dir=str(tmp_path)))
+    backup = str(tmp_path / "journal.gz")
+    refused = job.play("playbooks/restore.yml", alluxio_restore=backup, alluxio_confirm="another")
+    assert "readers lose their open files" in " ".join(refused.output.split())
+    with late(job, "one") as file:
+        assert [*digests("podman", "exec", here, "sha256sum", file).values()] == [file_digest("one")]
+        done = drill(
+            "the journal restored", lambda: succeed(job.play("playbooks/restore.yml", alluxio_restore=backup)), 900
+        )
+    assert {*done.restarted} == {*started(job)}
+    with late(job, "two") as file:
+        assert [*digests("podman", "exec", here, "sha256sum", file).values()] == [file_digest("two")]
+    for name, pod in job.cluster.pods(NAME).items():
+        component = pod["metadata"]["labels"][COMPONENT]
+        if component in ("worker", "fuse-imagenet") and pod["spec"]["nodeName"] == here:
+            told = job.cluster.kubectl(SPACE, "logs", name, "-c", component.partition("-")[0])
+            assert "it was not cached from cluster" in told
+    held = job.cluster.execute(NAME, f"{NAME}-master-0", "ls /journal", "master").split()
+    assert len([name for name in held if name.startswith("journal-")]) == 1
+    assert not [name for name in held if name.startswith("restor")]
+
+
+def file_digest(word: str) -> str:
+    """Of a file that came late."""
+    return hashlib.sha256(word.encode() * 50_000).hexdigest()
+
+
+@contextmanager
+def late(job: Job, word: str) -> Iterator[str]:
+    """A file that is at the source for a while; gives its path on a node."""
+    bucket, _, folder = job.cluster.settings["lab_dataset"].removeprefix("s3://").partition("/")
+    where = {"Bucket": bucket, "Key": f"{folder.rstrip('/')}/late/{word}"}
+    owner = store_owner(job)
+    owner.put_object(**where, Body=word.encode() * 50_000)
+    try:
+        yield f"/mnt/{NAME}/imagenet/data/late/{word}"
+    finally:
+        owner.delete_object(**where)
+
+
+def lab_keys(job: Job) -> dict[str, str]:
+    """The key of the dataset."""
+    return {name: job.cluster.settings[f"lab_{name}"] for name in ("access_key", "secret_key")}
+
+
+def store_owner(job: Job) -> Any:
+    """A client that may write to the lab's store."""
+    said = job.cluster.settings
+    return ObjectStore(
+        said["lab_s3_endpoint"],
+        Path(said["lab_s3_ca_file"]),
+        (said["lab_owner_access_key"], said["lab_owner_secret_key"]),
+        **lab_keys(job),
+        next_key=("", ""),
+    ).client()
 
 
 @contextmanager
