@@ -119,7 +119,7 @@ def mount_point_state(mounts: list[Mount], path: str, limit: float = 2.0) -> dic
     try:
         names = in_child(lambda: _glance(path, bool(mount)), limit)
         if mount and mount["type"].startswith("fuse") and names != HUNG:
-            # The kernel may know the folder's attributes for hours after its daemon died; this is always asked of the daemon.
+            # The kernel may know the folder for hours after its daemon died; this the daemon is always asked.
             in_child(lambda: os.statvfs(path).f_namemax, limit)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and not mount:

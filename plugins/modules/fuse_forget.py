@@ -102,7 +102,9 @@ def tell(mounts: list[dict[str, Any]]) -> None:
             said = in_child(lambda point=point: ask(f"{point}/{COMMAND}"), LIMIT_S)
         except OSError as error:
             why = "it knows no such command" if error.errno == errno.ENOENT else error.strerror
-            raise DeafError(f"{point}: {why}: is the dataset's freshness declared, and is it mounted as planned?") from None
+            raise DeafError(
+                f"{point}: {why}: is the dataset's freshness declared, and is it mounted as planned?"
+            ) from None
         if said == HUNG:
             raise DeafError(f"{point} does not answer within {LIMIT_S:.0f} s: playbooks/status.yml says why")
 

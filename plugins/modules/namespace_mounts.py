@@ -95,7 +95,9 @@ def mount_options(dataset: dict[str, Any], credentials: dict[str, dict[str, str]
     options = dict(dataset.get("options") or {})
     if keys := credentials.get(dataset["name"]):
         options |= {"s3a.accessKeyId": keys["access_key"], "s3a.secretKey": keys["secret_key"]}
-    declared = json.dumps([dataset["alluxio_path"], dataset["source"], bool(dataset["writable"]), options], sort_keys=True)
+    declared = json.dumps(
+        [dataset["alluxio_path"], dataset["source"], bool(dataset["writable"]), options], sort_keys=True
+    )
     return options | {MARK: hashlib.sha256(declared.encode()).hexdigest()[:16]}
 
 

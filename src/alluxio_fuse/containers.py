@@ -38,9 +38,9 @@ _SERVICE_USER = 1000
 class Container:
     """One container: everything the engine is told, and the site file it is started with.
 
-    `memory` is in bytes, `under_store` whether it reads the under store. Of a FUSE container `mount_parent` (`{path, uid, gid, mode}`) is the folder above
-    its mount point, and `client_cache` the folder of its client cache, if it has one. `digest`, in the dictionary,
-    changes with anything for which a running container must be replaced.
+    `memory` is in bytes, `under_store` whether it reads the under store. Of a FUSE container `mount_parent` (`{path,
+    uid, gid, mode}`) is the folder above its mount point, and `client_cache` the folder of its client cache, if it has
+    one. `digest`, in the dictionary, changes with anything for which a running container must be replaced.
     """
 
     name: str
@@ -125,7 +125,7 @@ def left(owned: Sequence[Mapping[str, Any]], services: Sequence[Mapping[str, Any
 
 
 def site_file(service: Mapping[str, Any], credentials: Mapping[str, Mapping[str, str]]) -> str:
-    """The text of alluxio-site.properties; FUSE that reads an object store itself finds the keys of its dataset there."""
+    """The text of alluxio-site.properties; FUSE that reads an object store itself has its dataset's keys there."""
     properties = dict(service["properties"])
     keys = credentials.get(service.get("dataset", ""))
     if keys and service["under_store"]:

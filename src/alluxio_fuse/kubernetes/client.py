@@ -26,7 +26,9 @@ LAST_LINES = 15
 FORGET = ".alluxiocli.metadatacache.dropAll"  # the path by which Alluxio's FUSE is told to forget names
 FORGET_S = "30"
 ASK_FUSE = ("stat", "--cached=never")  # the kernel remembers the path for hours, and FUSE would not be asked
-UNDER_WAY_S = 5.0  # an answer of the master that was under way may bring the former number back: names are forgotten twice
+UNDER_WAY_S = (
+    5.0  # an answer of the master that was under way may bring the former number back: names are forgotten twice
+)
 PATIENCE_S = 60.0  # with an API server that is being upgraded, or has too much to do
 
 
@@ -257,7 +259,9 @@ class Cluster:
             about = told.told_of(pod, instance)
             if about["mount_point"] and told.is_ready(pod):
                 say(f"{about['node']}: {about['name']} forgets names")
-                self._execute(about["pod"], "fuse", ["timeout", FORGET_S, *ASK_FUSE, f"{about['mount_point']}/{FORGET}"])
+                self._execute(
+                    about["pod"], "fuse", ["timeout", FORGET_S, *ASK_FUSE, f"{about['mount_point']}/{FORGET}"]
+                )
 
     def _execute(self, pod: str, container: str, command: Sequence[str]) -> None:
         """Run a command in a container; a RolloutError has what it said if it fails."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.kubernetes import client, objects
+from alluxio_fuse.kubernetes import objects
 from alluxio_fuse.kubernetes.client import Cluster, RolloutError
 
 
@@ -36,7 +36,7 @@ class Noted(Cluster):
 
 def test_the_master_is_told_before_fuse_which_forgets_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Noted()
-    monkeypatch.setattr(client.time, "sleep", lambda _: cluster.done.append("pause"))
+    monkeypatch.setattr("alluxio_fuse.kubernetes.client.time.sleep", lambda _: cluster.done.append("pause"))
     cluster.hand_keys_over("x", 5, lambda _: None)
     forgets = "x-fuse-a/fuse /mnt/x/a/data/.alluxiocli.metadatacache.dropAll"
     assert cluster.done == ["anew x-mounts", forgets, "pause", forgets]

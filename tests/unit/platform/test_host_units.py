@@ -15,7 +15,10 @@ BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes":
 FOLDER = {"name": "folder", "source": "file:///data/a set", "files": 10, "bytes": "1Mi", "through": "under_store"}
 CLUSTER = {"name": "shared", "source": "s3://training/other", "files": 10, "bytes": "1Mi"}
 RUNNING = {"masters": ["alluxio.example:19998"]}
-KEYS = {name: {"access_key": f"key of {name}", "secret_key": "back\\slash canary"} for name in ("bucket", "folder", "shared")}
+KEYS = {
+    name: {"access_key": f"key of {name}", "secret_key": "back\\slash canary"}
+    for name in ("bucket", "folder", "shared")
+}
 
 
 @pytest.fixture

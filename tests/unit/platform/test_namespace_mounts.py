@@ -28,7 +28,8 @@ def wanted(*datasets: dict[str, Any], keys: dict[str, dict[str, str]] = KEYS) ->
 def mounted(**other: Any) -> dict[str, dict[str, Any]]:
     """The table with one dataset as it was declared."""
     digest = module.mount_options(dataset(**other), KEYS)[module.MARK]
-    return module.parse_mount_table(PRINTED.replace("DIGEST", digest))
+    table: dict[str, dict[str, Any]] = module.parse_mount_table(PRINTED.replace("DIGEST", digest))
+    return table
 
 
 def test_parse() -> None:
@@ -83,7 +84,7 @@ def test_arguments_as_java_reads_them() -> None:
 
 def test_keys_are_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[tuple[list[str], str]] = []
-    monkeypatch.setattr(module, "run", lambda command, about, text: commands.append((command, text)))
+    monkeypatch.setattr(module, "run", lambda command, _, text: commands.append((command, text)))
     module.told(["podman", "exec", "master", "alluxio"], "mount", wanted(dataset())["/bucket"])
     ((command, text),) = commands
     assert command[:3] == ["podman", "exec", "master"]

@@ -32,7 +32,7 @@ def fuse_ports(name: str, names: Collection[str], offset: int, upstream: bool) -
 
 
 def web_ports(names: Collection[str], offset: int) -> dict[str, int]:
-    """Metrics ports by dataset. Where two names fall together, the later one in the alphabet takes the next free port."""
+    """Metrics ports by dataset. Where two names fall together, the later in the alphabet takes the next free port."""
     taken: dict[int, str] = {}
     for name in sorted(names)[:FUSE_PORTS]:
         place = crc32(name.encode()) % FUSE_PORTS
