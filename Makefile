@@ -78,5 +78,5 @@ docs: setup-dev ## the generated reference
 	@python -m alluxio_fuse.plan.examples >docs/plans.md
 
 lock: setup-dev ## pins requirements/*.in again
-	@for kind in runtime dev; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for kind in runtime dev pip; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-annotate --no-header requirements/$$kind.in -o requirements/$$kind.txt; done

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from cluster import ROOT, Cluster, is_ready, restarts
+from cluster import ROOT, Cluster, CommandError, is_ready, restarts
 from main_job import LAB_INVENTORY, NAME, Job, digests, inventory_of
 from test_main_job import deploy, sample_digests
 
@@ -34,6 +35,7 @@ FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
 CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}  # a part of the set: every layer is needed
 THERE = "/srv/drills"
 ENVIRONMENT = yaml.safe_load((ROOT / "tests/cluster/environment/group_vars/all/main.yml").read_text())
+REFUSING = ROOT / "tests/lab/refusing.py"
 CTR = ("ctr", "--namespace=k8s.io", "images")
 
 
@@ -126,6 +128,44 @@ def test_fuse_is_killed(drill: Callable[..., Drill], here: str) -> None:
     assert done.restarted == only("fuse-imagenet", here)
 
 
+def test_fuse_is_killed_for_memory(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """A file in memory, of nobody's process, takes what the container may have: FUSE is the largest process left."""
+
+    def exhaust() -> None:
+        (container,) = job.cluster.pods(NAME)[fuse_pod(job, here)]["spec"]["containers"]
+        size = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) - 64
+        fill = f"mount -t tmpfs -o size={size}m tmpfs /tmp && exec cat /dev/zero >/tmp/zeros"
+        inside = ["exec", fuse_pod(job, here), "--container=fuse", "--", "unshare", "--mount", "sh", "-c", fill]
+        with pytest.raises(CommandError):
+            job.cluster.kubectl(SPACE, *inside)
+
+    done = drill("FUSE killed for memory", exhaust)
+    assert "ENOTCONN" in done.saw
+    assert done.restarted == only("fuse-imagenet", here)
+    (status,) = job.cluster.pods(NAME)[fuse_pod(job, here)]["status"]["containerStatuses"]
+    last = status["lastState"]["terminated"]
+    assert (last["reason"], last["exitCode"]) == ("OOMKilled", 137)
+
+
+def test_a_hung_fuse_is_told_and_let_go(drill: Callable[..., Drill], job: Job, here: str) -> None:
+    """Stopped, it answers nothing: status tells without hanging itself, and unstick ends the waiting."""
+
+    def hang() -> None:
+        signal_on(here, "STOP", FUSE)
+        time.sleep(2)
+        begun = time.monotonic()
+        run = job.play("playbooks/status.yml")
+        took = time.monotonic() - begun
+        assert run.status == 2
+        assert f"FUSE process on {here}, imagenet: the FUSE process is there and does not answer" in run.output
+        assert took < 40
+        run = succeed(job.play("playbooks/unstick.yml", "--limit", here, alluxio_unstick="imagenet"))
+        assert "requests waited; files were open in" in run.output
+
+    done = drill("FUSE hung, unstuck", hang)
+    assert done.restarted == only("fuse-imagenet", here)
+
+
 def test_the_worker_is_killed(drill: Callable[..., Drill], here: str) -> None:
     done = drill("worker killed -9", lambda: signal_on(here, "KILL", WORKER))
     assert done.restarted == only("worker", here)
@@ -151,6 +191,40 @@ def test_all_workers_are_away(drill: Callable[..., Drill], job: Job) -> None:
 def test_the_master_is_restarted(drill: Callable[..., Drill], job: Job) -> None:
     done = drill("master pod deleted", lambda: job.cluster.kubectl(SPACE, "delete", "pod", f"{NAME}-master-0"))
     assert [name.partition(" ")[0] for name in done.restarted] == ["master"]
+
+
+def test_the_master_is_away_for_a_minute(drill: Callable[..., Drill], job: Job) -> None:
+    def scale(replicas: int) -> None:
+        job.cluster.kubectl(SPACE, "scale", f"statefulset/{NAME}-master", f"--replicas={replicas}")
+
+    def away() -> None:
+        scale(0)
+        job.cluster.wait("no master is left", lambda: not job.cluster.pods(NAME, "master"), 60)
+        begun = time.monotonic()
+        try:
+            run = job.play("playbooks/status.yml")
+            assert run.status == 2
+            assert "FAILING  master:" in run.output
+            time.sleep(max(0.0, begun + 60 - time.monotonic()))
+        finally:
+            scale(1)
+
+    done = drill("master away for a minute", away)
+    assert [name.partition(" ")[0] for name in done.restarted] == ["master"]
+    assert done.saw in ("nothing", "waited")
+
+
+@pytest.mark.parametrize(
+    ("what", "code"), [("answers 503", 503), ("refuses the key (403)", 403), ("is away", None)], ids=str
+)
+def test_the_under_store_does_not_serve(drill: Callable[..., Drill], job: Job, what: str, code: int | None) -> None:
+    def fail() -> None:
+        with no_store(job, code):
+            time.sleep(20)
+
+    done = drill(f"under store {what} for 20 s", fail)
+    assert done.restarted == []
+    assert done.saw in ("nothing", "waited")
 
 
 def test_another_node_is_off_and_on(drill: Callable[..., Drill], job: Job, lab: list[str], here: str) -> None:
@@ -371,3 +445,25 @@ def revoked(job: Job, access_key: str) -> Iterator[None]:
     finally:
         config.write_text(known)
         job.podman("restart", store)
+
+
+@contextmanager
+def no_store(job: Job, code: int | None) -> Iterator[None]:
+    """The lab's store away, or a server at its address that answers everything with a code."""
+    said = job.cluster.settings
+    store, folder, place = said["lab_store"], Path(said["lab_s3_ca_file"]).parent, urlsplit(said["lab_s3_endpoint"])
+    other = f"{store}-refusing"
+    image = job.podman("inspect", "--format", "{{.ImageName}}", job.cluster.gpu_nodes()[0]).strip()
+    names = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}"
+    network = job.podman("inspect", "--format", names, store).strip()
+    how = ["--runtime=runc", "--ulimit=nofile=16384:16384", "--ulimit=nproc=10000:10000", f"--network={network}"]
+    files = [f"--volume={folder}:{folder}:ro", f"--volume={REFUSING}:/refusing.py:ro"]
+    command = ["timeout", "120", "python3", "/refusing.py", place.hostname, str(place.port), str(code), str(folder)]
+    job.podman("stop", store)
+    try:
+        if code:
+            job.podman("run", "--detach", f"--name={other}", f"--ip={place.hostname}", *how, *files, image, *command)
+        yield
+    finally:
+        job.podman("rm", "--force", "--time=0", "--ignore", other)
+        job.podman("start", store)

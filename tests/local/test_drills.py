@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import ssl
 import subprocess
 import sys
 import tarfile
@@ -18,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ import pytest
 from bundle import CHECKOUT, Run, kill, playbook, podman, stages, succeed, teardown
 from drills import READING, Drill, Readers, reading
 from object_store import HTTPS_PORT, ObjectStore, RestartableStore, restartable_store
+from refusing import refusing
 from test_sources import FILES, fill
 
 NAME = "drills"
@@ -409,22 +408,7 @@ def late(store: RestartableStore, name: str) -> bytes:
 def answering(code: int, about: ObjectStore) -> Iterator[None]:
     """In the store's place, a server that says no to everything."""
 
-    class Refusal(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(code)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def do_HEAD(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *_: Any) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", HTTPS_PORT), Refusal)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(about.ca_file.with_name("s3.crt"), about.ca_file.with_name("s3.key"))
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server = refusing("127.0.0.1", HTTPS_PORT, code, about.ca_file.parent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield
