@@ -185,11 +185,15 @@ def test_all_workers_are_away(drill: Callable[..., Drill], job: Job) -> None:
         patch({"op": "remove"})
 
     done = drill("all workers away for 20 s", away)
-    assert done.restarted == []
+    assert done.restarted == [f"worker on {node}" for node in job.cluster.gpu_nodes()]
 
 
 def test_the_master_is_restarted(drill: Callable[..., Drill], job: Job) -> None:
-    done = drill("master pod deleted", lambda: job.cluster.kubectl(SPACE, "delete", "pod", f"{NAME}-master-0"))
+    def restart() -> None:
+        job.cluster.kubectl(SPACE, "delete", "pod", f"{NAME}-master-0")
+        job.cluster.wait_ready(NAME, {"master": 1})
+
+    done = drill("master pod deleted", restart)
     assert [name.partition(" ")[0] for name in done.restarted] == ["master"]
 
 
