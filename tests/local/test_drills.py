@@ -159,7 +159,7 @@ def test_a_diagnosis_holds_what_is_needed_and_no_key(
     deployed: None, store: RestartableStore, variables: dict[str, Any], tmp_path: Path
 ) -> None:
     """One line that tells a key is planted in a log."""
-    podman("exec", f"{NAME}-worker", "sh", "-c", f"echo 'secret_key={store.about.secret_key} planted' >/proc/1/fd/1")
+    podman("exec", f"{NAME}-worker", "sh", "-c", f"echo 'planted s3a.secretKey={store.about.secret_key}' >/proc/1/fd/1")
     run = succeed(playbook("playbooks/diagnose.yml", "-e", f"diagnose_dir={tmp_path}", **variables))
     bundle = tmp_path / "diagnosis.tar.gz"
     assert f"diagnosis  {bundle}" in run.output
@@ -169,8 +169,8 @@ def test_a_diagnosis_holds_what_is_needed_and_no_key(
     index = json.loads(files["index.json"])
     assert {one["path"] for one in index["parts"]} == files.keys() - {"index.json"}
     assert not [one for one in index["missing"] if not one["path"].endswith(("dmesg.txt", "memory", "io"))]
-    assert "planted" in files[f"nodes/localhost/{NAME}-worker/log.txt"]
-    assert "s3a.secretKey=[redacted]" in files[f"nodes/localhost/{NAME}-worker/alluxio-site.properties"]
+    assert "planted s3a.secretKey=[redacted]" in files[f"nodes/localhost/{NAME}-worker/log.txt"]
+    assert "alluxio.worker.web.port=" in files[f"nodes/localhost/{NAME}-worker/alluxio-site.properties"]
     commands = [one["command"] for one in json.loads(files["nodes/localhost/processes.json"])]
     assert ["alluxio.image.Start", "worker"] in [command[-2:] for command in commands]
     assert "5 of 5 as planned" in files["status.txt"]
