@@ -32,7 +32,9 @@ from object_store import ObjectStore, forget
 COMPONENT = "app.kubernetes.io/component"
 SPACE = f"--namespace={NAME}"
 FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
-CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}  # a part of the set: every layer is needed
+#: A part of the set, so that every layer is needed; on disk, so that it outlives its pod.
+CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}
+PLANNED = {"alluxio_overrides": CACHES, "alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "1Gi"}]}
 THERE = "/srv/drills"
 ENVIRONMENT = yaml.safe_load((ROOT / "tests/cluster/environment/group_vars/all/main.yml").read_text())
 REFUSING = ROOT / "tests/lab/refusing.py"
@@ -42,7 +44,7 @@ CTR = ("ctr", "--namespace=k8s.io", "images")
 @pytest.fixture(scope="module")
 def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
     made = Job(cluster, LAB_INVENTORY)
-    deploy(made, alluxio_overrides=CACHES)
+    deploy(made, **PLANNED)
     yield made
     made.play("playbooks/teardown.yml")
 
@@ -55,6 +57,8 @@ def here(job: Job) -> str:
 
 @pytest.fixture(scope="module")
 def readers(job: Job, here: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
+    """Processes that read; every name was asked for once before, as after warming."""
+    job.podman("exec", here, "find", f"/mnt/{NAME}/imagenet/data", "-size", "+0")
     folder = tmp_path_factory.mktemp("reading")
     (folder / "digests.json").write_text(json.dumps(sample_digests(Path(job.cluster.settings["lab_sample"]))))
     job.podman("exec", here, "mkdir", "-p", THERE)
@@ -248,7 +252,7 @@ def test_another_node_is_off_and_on(drill: Callable[..., Drill], job: Job, lab: 
 
 def change(job: Job, **variables: Any) -> str:
     """Plan and services with other variables: what services said."""
-    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES, **variables))
+    succeed(job.play("playbooks/plan.yml", **PLANNED, **variables))
     return succeed(job.play("playbooks/services.yml", **variables)).output
 
 
@@ -258,7 +262,7 @@ def test_fuse_is_replaced_only_where_nobody_reads(drill: Callable[..., Drill], j
     said: list[str] = []
 
     def another_heap() -> None:
-        variables = {"alluxio_overrides": {**CACHES, "fuse.heap": "448Mi"}}
+        variables = {**PLANNED, "alluxio_overrides": {**CACHES, "fuse.heap": "448Mi"}}
         succeed(job.play("playbooks/plan.yml", **variables))
         said.append(succeed(job.play("playbooks/services.yml", "--check")).output)
         said.append(succeed(job.play("playbooks/services.yml")).output)
@@ -300,7 +304,7 @@ def test_another_dataset_comes_and_goes(drill: Callable[..., Drill], job: Job, h
     for node in job.cluster.gpu_nodes():
         job.podman("exec", node, "cmp", "/srv/second/file", file)
     job.podman("exec", "--detach", here, "sh", "-c", f"exec sleep 600 <{file}")
-    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES))
+    succeed(job.play("playbooks/plan.yml", **PLANNED))
     refused = job.play("playbooks/services.yml")
     assert refused.status != 0
     assert "/second/data: not planned any more, and read by sleep (" in " ".join(refused.output.split())
@@ -364,7 +368,7 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
         added.append(subprocess.run([*lab, "add"], check=True, capture_output=True, text=True).stdout.split()[-1])
         renamed = Job(job.cluster, inventory_of(job.cluster, tmp_path, [lost], **how))
         parts = [f"playbooks/{name}.yml" for name in ("preflight", "plan", "nodes", "services")]
-        succeed(renamed.play(*parts, alluxio_overrides=CACHES))
+        succeed(renamed.play(*parts, **PLANNED))
 
     try:
         drill("a node lost, and back under another name", lose, 900)
@@ -378,7 +382,7 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
 
 def test_the_journal_is_restored(drill: Callable[..., Drill], job: Job, here: str, tmp_path: Path) -> None:
     """Numbers of the file that came after the backup are given again, and each file is still itself."""
-    succeed(job.play("playbooks/plan.yml", alluxio_overrides=CACHES))
+    succeed(job.play("playbooks/plan.yml", **PLANNED))
     succeed(job.play("playbooks/backup.yml", backup_dir=str(tmp_path)))
     backup = str(tmp_path / "journal.gz")
     refused = job.play("playbooks/restore.yml", alluxio_restore=backup, alluxio_confirm="another")
