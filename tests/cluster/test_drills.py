@@ -34,7 +34,10 @@ SPACE = f"--namespace={NAME}"
 FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
 #: A part of the set, so that every layer is needed; on disk, so that it outlives its pod.
 CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}
-PLANNED = {"alluxio_overrides": CACHES, "alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "1Gi"}]}
+PLANNED = {
+    "alluxio_overrides": CACHES,
+    "alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "1Gi"}],
+}
 THERE = "/srv/drills"
 ENVIRONMENT = yaml.safe_load((ROOT / "tests/cluster/environment/group_vars/all/main.yml").read_text())
 REFUSING = ROOT / "tests/lab/refusing.py"
