@@ -34,7 +34,7 @@ SPACE = f"--namespace={NAME}"
 FUSE, WORKER = "alluxio.image.Start fuse", "alluxio.image.Start worker"
 #: A part of the set, so that every layer is needed; on disk, so that it outlives its pod.
 CACHES = {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"}
-PLANNED = {
+PLANNED: dict[str, Any] = {
     "alluxio_overrides": CACHES,
     "alluxio_cache_tiers": [{"medium": "ssd", "path": "/var/cache", "budget": "1Gi"}],
 }
