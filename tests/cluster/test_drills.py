@@ -381,6 +381,8 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
         subprocess.run([*lab, "power", lost, "on"], check=True)
         for name in added:
             subprocess.run([*lab, "remove", name], check=True)
+    deploy(job, **PLANNED)
+    job.cluster.wait("all pods are ready", lambda: all_ready(job), 300)
 
 
 def test_the_journal_is_restored(drill: Callable[..., Drill], job: Job, here: str, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ class Readers:
             waits = (f"{one.longest_wait:.1f}", f"{one.seconds:.1f}")
             table.add_row(one.fault, one.saw, *waits, ", ".join(one.restarted) or "-", str(one.reads), str(one.wrong))
         text = StringIO()
-        Console(file=text, width=240).print(table)
+        Console(file=text, width=400).print(table)
         return text.getvalue().strip()
 
 
