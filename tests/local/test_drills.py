@@ -390,6 +390,9 @@ def test_a_backup_that_is_not_whole_is_not_restored(deployed: None, variables: d
     assert "read back and whole" in run.output
     assert run.changed == 0
     whole, was = tmp_path / "journal.gz", started()
+    refused = playbook("playbooks/restore.yml", "--check", **variables, alluxio_restore=str(whole))
+    assert "without --limit and --check" in " ".join(refused.output.split())
+    assert started() == was
     whole.write_bytes(whole.read_bytes()[:-20])
     run = playbook("playbooks/restore.yml", **variables, alluxio_restore=str(whole))
     assert run.status != 0
