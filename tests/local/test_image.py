@@ -132,6 +132,13 @@ class Cluster:
         stores = self.volume("namespace") + self.volume("source", "ro")
         self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores)
 
+    def start_jobs(self) -> None:
+        journal = "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/journal"
+        self.start("job-master", "job-master", options=("--env", journal))
+        # A job worker that meets a master which listens but does not serve yet ends, for its restart policy to mend.
+        until("the job master serves", lambda: "Failed" not in self.alluxio("job", "ls"))
+        self.start("job-worker", "job-worker")
+
     def start_fuse(self) -> float:
         """Starts FUSE; the seconds until its files are there."""
         volumes = ("--volume", f"{self.mount.parent}:/mnt/shared:rshared", *self.volume("cache"))
@@ -191,9 +198,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         one.start_master()
         one.start_worker()
-        journal = "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/journal"
-        one.start("job-master", "job-master", options=("--env", journal))
-        one.start("job-worker", "job-worker")
+        one.start_jobs()
         one.start_fuse()
         yield one
     finally:
