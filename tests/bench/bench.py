@@ -52,8 +52,8 @@ def main() -> None:
         folder.chmod(0o755)
         store = stack.enter_context(object_store(folder))
         upload(store)
-        ours = stack.enter_context(deployed(NAME, 5000, "tuned", store))
-        upstream = stack.enter_context(deployed(f"{NAME}-upstream", 7000, "upstream", store))
+        ours = stack.enter_context(deployed(NAME, 1000, "tuned", store))
+        upstream = stack.enter_context(deployed(f"{NAME}-upstream", 2000, "upstream", store))
         compare = [{"name": "upstream", "mount_point": upstream["mount_point"], "metrics": upstream["metrics"]}]
         memory = stack.enter_context(in_memory())
         for name in PEERS:

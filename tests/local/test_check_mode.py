@@ -10,7 +10,7 @@ NAME = "checked"
 
 
 def test_check_mode_on_a_fresh_host() -> None:
-    variables = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 7000}
+    variables = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 2500}
     run = succeed(playbook("site.yml", "--check", "--diff", **variables))
     predicted = run.tasks("changed")
     for task in ("cache_media : Record what will be made", "dataset : Make the sample"):

@@ -67,7 +67,7 @@ def variables(store: RestartableStore, source: Path, another_image: str) -> Iter
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
-        "alluxio_port_offset": 5000,
+        "alluxio_port_offset": 1000,
         "alluxio_datasets": [{"name": "bucket", "source": "s3://training/set", "s3": about.s3}],
         "alluxio_credentials": {"bucket": {"access_key": about.access_key, "secret_key": about.secret_key}},
         "alluxio_overrides": {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"},

@@ -28,7 +28,7 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
-        "alluxio_port_offset": 6000,
+        "alluxio_port_offset": 2000,
         "alluxio_datasets": [
             {"name": "live", "source": "s3://training/live", "s3": store.s3, "freshness": f"within: {PROMISE_S}s"},
         ],

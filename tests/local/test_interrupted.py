@@ -36,7 +36,7 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
-        "alluxio_port_offset": 6000,
+        "alluxio_port_offset": 2000,
         "alluxio_datasets": [{"name": "own", "source": f"file://{source}"}],
         "alluxio_gate_min_disk_ratio": 0.01,
         "alluxio_check_passes": 3,

@@ -25,7 +25,7 @@ from planted import Planted, judge, over
 from alluxio_fuse.check.verdict import Check
 
 NAME = "lies"
-VARIABLES = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 6000}
+VARIABLES = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 2000}
 SMALL = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(400)}
 LARGE = {f"big/shard-{i}.bin": (20 << 20) + i for i in range(4)}
 UNTOLD = ("too noisy to tell", "other work kept", "the JVM was not steady")  # of a busy machine, not of a lie

@@ -54,7 +54,7 @@ def test_a_flag_of_another_jvm_is_noticed() -> None:
 
 
 def test_a_part_of_the_fleet_keeps_to_the_saved_plan(tmp_path: Path) -> None:
-    said = {"alluxio_environment": "limited", "alluxio_name": "limited", "alluxio_port_offset": 7000}
+    said = {"alluxio_environment": "limited", "alluxio_name": "limited", "alluxio_port_offset": 2500}
     saved = CHECKOUT / "runs/plan-limited.json"
     saved.unlink(missing_ok=True)
     refused = playbook("playbooks/plan.yml", "--limit", "localhost", **said)
@@ -62,7 +62,7 @@ def test_a_part_of_the_fleet_keeps_to_the_saved_plan(tmp_path: Path) -> None:
     assert "There is no plan for environment 'limited' yet" in refused.output
     succeed(playbook("playbooks/plan.yml", **said))
     was = saved.read_bytes()
-    run = succeed(playbook("playbooks/plan.yml", "--limit", "localhost", **said | {"alluxio_port_offset": 8000}))
+    run = succeed(playbook("playbooks/plan.yml", "--limit", "localhost", **said | {"alluxio_port_offset": 2700}))
     assert "acting on the plan that was saved last" in run.output
     assert saved.read_bytes() == was
     saved.unlink()

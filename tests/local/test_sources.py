@@ -17,7 +17,7 @@ from drills import READING, Readers, reading
 from object_store import ObjectStore
 
 NAME = "sources"
-OFFSET = 4000
+OFFSET = 1500
 FILES = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(210)} | {"big/shard-0.bin": 70 << 20}
 
 

@@ -42,7 +42,7 @@ def variables(source: Path) -> Iterator[dict[str, Any]]:
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
-        "alluxio_port_offset": 6000,
+        "alluxio_port_offset": 2000,
         "alluxio_datasets": [{"name": "set", "source": f"file://{source}"}],
         "alluxio_check_disruptive": True,
         "alluxio_check_readers": 1,

@@ -40,7 +40,7 @@ def deployed(store: ObjectStore) -> Iterator[dict[str, Any]]:
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
-        "alluxio_port_offset": 7000,
+        "alluxio_port_offset": 2500,
         "alluxio_datasets": [
             {"name": "run", "source": f"s3://{BUCKET}/run", "s3": store.s3, "writable": True, "readers": TEAM_ALONE}
         ],

@@ -335,7 +335,11 @@ class FleetIntent(Strict):
     alluxio_image: str = Field("", description="Image of the services. Unset: localhost/alluxio-fuse:<version>.")
     alluxio_image_archive: str = Field("", description="Folder for playbooks/image.yml to write the image to.")
     alluxio_image_push: str = Field("", description="Repository and tag for playbooks/image.yml to push the image to.")
-    alluxio_port_offset: Port = Field(0, description="Added to every port: a second deployment on one node.")
+    alluxio_port_offset: Port = Field(
+        0,
+        description="Added to every port: a second deployment on one node. Up to 2700 all stay below 32768, "
+        "from where on Linux takes the ports of outgoing connections.",
+    )
     alluxio_datasets: list[Dataset] = Field(
         [], max_length=FUSE_PORTS, description="Datasets. Empty: one generated sample."
     )

@@ -197,6 +197,15 @@ def test_no_two_ports_are_alike() -> None:
     assert sorted(made.values()) == [FUSE_WEB + 7 + place for place in range(FUSE_PORTS)]
 
 
+@pytest.mark.parametrize("offset", [0, 2700])
+def test_no_port_is_one_of_outgoing_connections(offset: int) -> None:
+    made = plan(v100(alluxio_datasets=TEAMS, alluxio_port_offset=offset))
+    services = [keys["ports"].amount for keys in made.nodes["node-0"].values() if "ports" in keys]
+    ports = {port for own in services for port in own.values()}
+    assert len(ports) >= 11
+    assert max(ports) < 32768
+
+
 def test_shares_above_one(finding: Any) -> None:
     teams = [team | {"cache": {"share": 0.7}} for team in TEAMS]
     found = finding(v100(alluxio_datasets=teams))

@@ -11,7 +11,7 @@ def test_a_target_names_mount_cache_and_counters() -> None:
     assert target["client_cache_bytes"] > 0
     assert target["identity_file"] == "/var/lib/alluxio-fuse/client-cache/imagenet-sample/.identity"
     assert target["metrics"] == {
-        "fuse": ["127.0.0.1:50088"],
+        "fuse": ["127.0.0.1:28389"],
         "worker": ["127.0.0.1:30000"],
         "master": ["127.0.0.1:19999"],
     }

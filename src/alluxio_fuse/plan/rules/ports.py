@@ -12,8 +12,10 @@ PORTS: Final = {
     "worker": {"rpc": 29999, "web": 30000},
     "job_worker": {"rpc": 30001, "data": 30002, "web": 30003},
 }
-FUSE_WEB: Final = 49999  # Alluxio's own, and the first of as many as a host can mount datasets
-FUSE_PORTS: Final = 100
+# Not Alluxio's 49999: Linux hands out 32768 to 60999 to outgoing connections (ip_local_port_range), and a FUSE that
+# starts again while one of them has its port ends.
+FUSE_WEB: Final = 28300
+FUSE_PORTS: Final = 100  # as many datasets as a host can mount
 
 
 @rule("Alluxio's own ports, plus alluxio_port_offset")
