@@ -37,13 +37,14 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
     if not shutil.which("fio"):
         subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", "fio"], check=True)
     folder = Path(f"/var/lib/{NAME}-source")  # on the disk: a temporary folder may be in memory
+    dataset = {"name": "set", "source": f"file://{folder}/set"}
+    variables = VARIABLES | {"alluxio_datasets": [dataset], "alluxio_gate_min_disk_ratio": 0.01}
+    teardown(**variables)
     shutil.rmtree(folder, ignore_errors=True)
     for number, (name, size) in enumerate((SMALL | LARGE).items()):
         path = folder / "set" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(random.Random(number).randbytes(size))
-    dataset = {"name": "set", "source": f"file://{folder}/set"}
-    variables = VARIABLES | {"alluxio_datasets": [dataset], "alluxio_gate_min_disk_ratio": 0.01}
     try:
         judged(stages("preflight", "plan", "nodes", "services", "warm", **variables))
         yield Planted(NAME, tmp_path_factory.mktemp("lies"))

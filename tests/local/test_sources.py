@@ -67,6 +67,7 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def deployed(variables: dict[str, Any]) -> Iterator[Run]:
+    teardown(**variables)
     yield judged(playbook("site.yml", "-vvv", **variables))
     teardown(**variables)
 
