@@ -3,12 +3,15 @@ SHELL := /bin/bash
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 # One run's own settings, for example: make site ARGS='-e alluxio_check_disruptive=false'
 ARGS ?=
-LAYERS := unit nodes+lint+chart local
+# Groups joined by + run side by side.
+GROUPS_CI := unit node+lint+chart local
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep image tune cluster
 
-.PHONY: help setup setup-dev setup-kubernetes site teardown test lint docs lock bench bench-plan bench-nodes test-lies test-upkeep drills test-cluster lab lab-down $(addprefix test-,$(subst +, ,$(LAYERS)))
+.PHONY: help setup setup-dev setup-kubernetes site teardown test test-all lint docs lock lab lab-down \
+  bench bench-plan bench-nodes drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
 
-help: ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+help: ## what can be made, with the usual time on two cores
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 setup: ## .venv with what the job needs
 	@scripts/setup runtime
@@ -25,36 +28,51 @@ site: setup ## the main job, on inventories/local
 teardown: setup ## undoes `make site`
 	@ansible-playbook playbooks/teardown.yml $(ARGS)
 
-test: setup-dev ## every layer, with the time of each
-	@scripts/layers $(LAYERS)
+test: setup-dev ## every claim of the README's first screen: the groups unit, lint, chart, node and local
+	@scripts/groups $(GROUPS_CI)
+
+test-all: setup-dev ## every group
+	@scripts/groups $(GROUPS_ALL)
 
 lint: test-lint ## all linters
 
 test-lint: setup-dev
 	@scripts/lint
 
-test-unit: setup-dev ## planner, statistics, filters, modules: seconds
+test-unit: setup-dev ## planner, statistics, verdict, modules
 	@pytest -q tests/unit
 
-test-chart: setup-dev ## renders, schemas, refusals
+test-chart: setup-dev ## the chart's renders, schemas and refusals, against a real Kubernetes API server
 	@pytest -q tests/chart
 
-test-nodes: setup-dev ## every node role on Debian 11 to 13 with systemd, whole nodes, and a Debian 13 controller
+test-node: setup-dev ## three kinds of systemd nodes under one plan: apply, verify, apply again, remove, compare
+	@pytest -q tests/nodes/test_scenarios.py -k "scenario and nodes"
+
+test-nodes: setup-dev ## that, every node role on Debian 11 to 13, FUSE on the host, and a Debian 13 controller
 	@pytest -q tests/nodes
 
-test-local: setup-dev ## the main job on this machine, real Alluxio containers
-	@pytest -q tests/local -m "not upkeep"
+test-local: setup-dev ## the main job on this machine: twice, bad input, some lies, a killed FUSE, teardown
+	@pytest -q tests/local
+
+test-check: setup-dev ## the sample and its report: studies, the page, and checks that disturb no other reader
+	@pytest -q tests/check
 
 test-lies: setup-dev ## what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
-	@pytest -q -s tests/local/test_lies.py
+	@pytest -q -s tests/lies
 
-test-upkeep: setup-dev ## on this machine: another key, another image, a backup restored under readers, and what writers may do
-	@pytest -q -s tests/local -m upkeep
+drills: setup-dev ## faults while others read: what readers saw, for how long, what was started again; status, drift
+	@pytest -q -s tests/drills/test_faults.py tests/drills/test_operations.py
 
-drills: setup-dev ## faults while others read, on this machine: what they saw, for how long, what was started again
-	@pytest -q -s tests/local/test_drills.py
+test-upkeep: setup-dev ## keys, images, backups and datasets that change under readers; writers; interrupted runs
+	@pytest -q -s tests/drills/test_upkeep.py tests/upkeep
 
-test-cluster: setup-dev ## the chart and the main job in a real Kubernetes: the lab; the chart also in that of KUBECONFIG
+test-image: setup-dev ## the image's services, caches and properties, and the JVM flags that are planned
+	@pytest -q tests/image
+
+test-tune: setup-dev ## settings of a mount tried for real, and kept or not
+	@pytest -q tests/tune
+
+test-cluster: setup-dev ## the chart and the main job in a real Kubernetes: the lab, or that of KUBECONFIG
 	@scripts/setup-kubernetes dev
 	@.venv-kubernetes/bin/pytest -q tests/cluster
 

@@ -17,11 +17,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import calls
+import leftovers
 from bundle import CHECKOUT, playbook, succeed
 from measuring import Measuring
 from object_store import ObjectStore, object_store
@@ -42,18 +44,31 @@ SOURCE = Path(f"/var/lib/{NAME}-sample")
 STARTS = 5
 START_LIMIT_S = 120
 STAGES = ("preflight", "plan", "nodes", "services", "warm")
+JOBS = {"a second run, without its check": STAGES, "status": ("status",)}
+RUNS = 3
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A deployment: its variables, and what is read on this machine."""
+
+    variables: dict[str, Any]
+    target: dict[str, Any]
 
 
 def main() -> None:
     """Deploys everything, measures, shows, takes everything away."""
+    leftovers.remove()
+    leftovers.label_processes()
     sample.make(SOURCE, SHAPE)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
         folder.chmod(0o755)
         store = stack.enter_context(object_store(folder))
         upload(store)
-        ours = stack.enter_context(deployed(NAME, 1000, "tuned", store))
-        upstream = stack.enter_context(deployed(f"{NAME}-upstream", 2000, "upstream", store))
+        bundle = stack.enter_context(deployed(NAME, 1000, "tuned", store))
+        ours = bundle.target
+        upstream = stack.enter_context(deployed(f"{NAME}-upstream", 2000, "upstream", store)).target
         compare = [{"name": "upstream", "mount_point": upstream["mount_point"], "metrics": upstream["metrics"]}]
         memory = stack.enter_context(in_memory())
         for name in PEERS:
@@ -69,7 +84,8 @@ def main() -> None:
             ours["mount_point"], str(memory / "set"), measuring.small(), ours["metrics"]["fuse"][0]
         )
         starts = [start_up(Path(ours["mount_point"])) for _ in range(STARTS)]
-    text = shown(result, chosen, explained, starts)
+        jobs = {name: seconds(stages, bundle.variables) for name, stages in JOBS.items()}
+    text = shown(result, chosen, explained, starts, jobs)
     print(text)
     if sys.argv[1:]:
         Path(sys.argv[1]).write_text(markdown(text, result))
@@ -78,14 +94,14 @@ def main() -> None:
 def upload(store: ObjectStore) -> None:
     """The sample into the bucket."""
     client = store.client()
-    client.create_bucket(Bucket=BUCKET)
+    store.create_bucket(BUCKET)
     files = [path for path in SOURCE.rglob("*") if path.is_file() and not path.name.startswith(".")]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{PREFIX}/{p.relative_to(SOURCE)}"), files))
 
 
 @contextmanager
-def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterator[dict[str, Any]]:
+def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterator[Deployed]:
     """A deployment of the bundle with its caches filled; what it reads, from its plan."""
     variables = {
         "alluxio_name": name,
@@ -95,28 +111,22 @@ def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterat
         "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}],
         "alluxio_credentials": {"set": {"access_key": store.access_key, "secret_key": store.secret_key}},
     }
-    try:
+    with leftovers.deployment(variables):
         for stage in STAGES:
             print(f"{name}: {stage}", flush=True)
             succeed(playbook(f"playbooks/{stage}.yml", **variables))
         plan = json.loads((CHECKOUT / f"runs/plan-{name}.json").read_text())
         (target,) = targets(plan, "localhost")
-        yield target
-    finally:
-        playbook("playbooks/teardown.yml", **variables)
+        yield Deployed(variables, target)
 
 
 @contextmanager
 def in_memory() -> Iterator[Path]:
     """A tmpfs for the peers' caches and the copy that no FUSE stands before."""
-    folder = WORK / "memory"
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={4 * BUDGET_MB}m", NAME, str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-        shutil.rmtree(WORK)
+    with leftovers.folder(WORK):
+        (WORK / "memory").mkdir()
+        with leftovers.mounted(WORK / "memory", "-t", "tmpfs", "-o", f"size={4 * BUDGET_MB}m", NAME):
+            yield WORK / "memory"
 
 
 def start_up(point: Path) -> float:
@@ -136,8 +146,19 @@ def start_up(point: Path) -> float:
     return time.monotonic() - begin
 
 
-def shown(result: Check, chosen: dict[str, int], explained: str, starts: list[float]) -> str:
-    """The table, what a small file costs call by call, then the aims."""
+def seconds(stages: tuple[str, ...], variables: dict[str, Any]) -> float:
+    """How long some stages take together on a deployment that is as planned; the median of a few runs."""
+    first, *others = (f"playbooks/{stage}.yml" for stage in stages)
+    times = []
+    for _ in range(RUNS):
+        begin = time.monotonic()
+        succeed(playbook(first, *others, **variables))
+        times.append(time.monotonic() - begin)
+    return median(times)
+
+
+def shown(result: Check, chosen: dict[str, int], explained: str, starts: list[float], jobs: dict[str, float]) -> str:
+    """The table, what a small file costs call by call, how long playbooks take, then the aims."""
     (dataset,) = result.datasets
     lines = [
         table.render(result),
@@ -147,6 +168,7 @@ def shown(result: Check, chosen: dict[str, int], explained: str, starts: list[fl
         "",
     ]
     lines.append(f"read-ahead chosen for large files of peers, KiB: {chosen}")
+    lines += [f"{name}: {took:.1f} s (median of {RUNS})" for name, took in jobs.items()]
     start = Aim(
         name="start_up_s", value=median(starts), target=10, at_most=True, versus=f"{STARTS} starts to a first byte"
     )

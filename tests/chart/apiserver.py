@@ -107,8 +107,8 @@ def process(log: Path, command: list[str | Path]) -> Iterator[None]:
 
 
 def wait_ready(kubectl: Path, config: Path) -> None:
-    """Until the API server is ready, a minute at most."""
-    deadline = time.monotonic() + 60
+    """Until the API server is ready, five minutes at most."""
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         asked = subprocess.run(
             [kubectl, f"--kubeconfig={config}", "get", "--raw", "/readyz"], capture_output=True, check=False
@@ -116,4 +116,4 @@ def wait_ready(kubectl: Path, config: Path) -> None:
         if asked.returncode == 0:
             return
         time.sleep(0.3)
-    raise TimeoutError(f"the API server is not ready after a minute: see {config.parent / 'kube-apiserver.log'}")
+    raise TimeoutError(f"the API server is not ready after five minutes: {asked.stderr.decode()}")

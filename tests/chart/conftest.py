@@ -30,8 +30,10 @@ def helm(tools: Path, tmp_path: Path) -> Helm:
 
 @pytest.fixture(scope="session")
 def kubernetes() -> Path:
-    """The folder of etcd and the Kubernetes components."""
-    built = subprocess.run([ROOT / "tests/lab/kubernetes/build"], check=True, stdout=subprocess.PIPE, text=True)
+    """The folder of etcd and the API server."""
+    built = subprocess.run(
+        [ROOT / "tests/lab/kubernetes/build", "apiserver"], check=True, stdout=subprocess.PIPE, text=True
+    )
     return Path(built.stdout.strip())
 
 

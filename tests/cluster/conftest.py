@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import leftovers
 import pytest
 import yaml
 from cluster import ROOT, Cluster
@@ -25,11 +26,15 @@ def kubeconfig() -> Iterator[Path]:
     if given := os.environ.get("KUBECONFIG"):
         yield Path(given)
         return
-    was_up = (LAB / "kubeconfig").exists()
-    subprocess.run([*LAB_COMMAND, "up"], check=True)
-    yield LAB / "kubeconfig"
-    if not was_up:
-        subprocess.run([*LAB_COMMAND, "down"], check=True)
+    if (LAB / "kubeconfig").exists():
+        subprocess.run([*LAB_COMMAND, "up"], check=True)
+        yield LAB / "kubeconfig"
+        return
+    down = [*LAB_COMMAND, "down"]
+    with leftovers.recorded("command", down):
+        subprocess.run([*LAB_COMMAND, "up"], check=True)
+        yield LAB / "kubeconfig"
+        subprocess.run(down, check=True)
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from bundle import Run
 from cluster import ROOT, Cluster
-
-sys.path.insert(0, str(ROOT / "tests"))
-from local.bundle import Run
 from snapshot import Snapshot
 
 HERE = Path(__file__).parent
@@ -67,7 +65,7 @@ class Job:
 
     def nodes(self) -> dict[str, Snapshot]:
         """What each node is like."""
-        script = (ROOT / "tests" / "snapshot.py").read_text()
+        script = (ROOT / "tests" / "support" / "snapshot.py").read_text()
         taken = {}
         for name in [one["metadata"]["name"] for one in self.cluster.get("nodes")]:
             command = ["podman", "exec", "--interactive", name, "python3", "-", "take"]

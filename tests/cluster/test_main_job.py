@@ -17,7 +17,7 @@ from cluster import ROOT, Cluster, CommandError, pod_object
 from main_job import HERE, LAB_INVENTORY, NAME, Job, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
-from local.bundle import Run, judged, latest, succeed
+from bundle import Run, judged, latest, succeed
 from snapshot import compare, read_exceptions
 
 POLICY = [

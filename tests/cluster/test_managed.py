@@ -11,7 +11,7 @@ from cluster import ROOT, Cluster, consumer
 from main_job import ENVIRONMENT, MANAGED, NAME, Job, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
-from local.bundle import judged, latest, succeed
+from bundle import judged, latest, succeed
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shlex
 import subprocess
@@ -70,6 +71,14 @@ class ObjectStore:
             aws_secret_access_key=secret_key,
         )
 
+    def create_bucket(self, name: str) -> None:
+        """A bucket, made now or before: a client that is not answered in time asks again for what it got already."""
+        try:
+            self.client().create_bucket(Bucket=name)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in TAKEN:
+                raise
+
 
 def certificates(folder: Path, address: str) -> None:
     """ca.crt and a server certificate for the address signed by it."""
@@ -125,18 +134,25 @@ def arguments(folder: Path, address: str) -> list[str]:
     return ["server", *(f"-{name}={value}" for name, value in settings.items())]
 
 
+def own_address() -> str:
+    """A loopback address of this process alone, so that stores of several test runs do not take each other's ports."""
+    high, middle, low = os.getpid().to_bytes(3)
+    return f"127.{high % 127 + 1}.{middle}.{low or 255}"
+
+
 class RestartableStore:
     """A store on loopback that can be taken away, and comes back with what it held."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.about = prepare(folder, "127.0.0.1")
+        self.address = own_address()
+        self.about = prepare(folder, self.address)
 
     def start(self) -> None:
         """Run it, until it serves."""
         log = self._folder / "weed.log"
         with log.open("w") as output:
-            command = [str(WEED), *arguments(self._folder, "127.0.0.1")]
+            command = [str(WEED), *arguments(self._folder, self.address)]
             process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._folder)
         self._process, self.about = process, replace(self.about, pid=process.pid)
         wait(self.about, lambda: None if process.poll() is None else log.read_text()[:3000])
@@ -173,15 +189,12 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
 
 def wait(store: ObjectStore, ended: Callable[[], str | None]) -> None:
     """Until buckets can be listed and one can be written to. ended: why it never will be."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         try:
-            client = store.client()
-            client.create_bucket(Bucket="ready")
-            client.put_object(Bucket="ready", Key="ready", Body=b"ready")
+            store.create_bucket("ready")
+            store.client().put_object(Bucket="ready", Key="ready", Body=b"ready")
         except (BotoCoreError, ClientError) as error:
-            if isinstance(error, ClientError) and error.response["Error"]["Code"] in TAKEN:
-                return
             why = ended() or (str(error) if time.monotonic() > deadline else None)
             if why:
                 raise TimeoutError(f"the store at {store.endpoint} does not serve: {why}") from error

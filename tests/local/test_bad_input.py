@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
 from bundle import CHECKOUT, Run, playbook
 
@@ -69,28 +69,23 @@ def test_source_empty(tmp_path: Path) -> None:
 
 
 def test_files_at_the_mount_point() -> None:
-    point = Path(f"/mnt/{NAME}/data/data")
-    point.mkdir(parents=True)
-    try:
+    with leftovers.folder(Path(f"/mnt/{NAME}")) as parent:
+        point = parent / "data/data"
+        point.mkdir(parents=True)
         (point / "mine").touch()
         said = refused(**dataset("file:///usr/share/common-licenses"))
         assert str(point) in said
         assert "files" in said
         assert (point / "mine").exists()
-    finally:
-        subprocess.run(["rm", "-r", f"/mnt/{NAME}"], check=True)
 
 
 def test_foreign_mount() -> None:
-    point = Path(f"/mnt/{NAME}/data/data")
-    point.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "foreign", str(point)], check=True)
-    try:
-        assert "did not mount" in refused(**dataset("file:///usr/share/common-licenses"))
-        assert point.is_mount()
-    finally:
-        subprocess.run(["umount", str(point)], check=True)
-        subprocess.run(["rm", "-r", f"/mnt/{NAME}"], check=True)
+    with leftovers.folder(Path(f"/mnt/{NAME}")) as parent:
+        point = parent / "data/data"
+        point.mkdir(parents=True)
+        with leftovers.mounted(point, "-t", "tmpfs", "foreign"):
+            assert "did not mount" in refused(**dataset("file:///usr/share/common-licenses"))
+            assert point.is_mount()
 
 
 @contextmanager

@@ -40,7 +40,6 @@ def inside(command: str) -> str:
 def checkout() -> Iterator[None]:
     """A node with a copy of the checkout, set up as a user does it."""
     subprocess.run(["tests/lab/node/build", "trixie"], cwd=CHECKOUT, check=True)
-    podman("rm", "--force", "--time", "1", NODE)
     subprocess.run(["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:trixie"], cwd=CHECKOUT, check=True)
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True).stdout
     archive = subprocess.run(

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
+from bundle import stages, succeed, until
 
 CHECKOUT = Path(__file__).parents[2]
 NODE = "alluxio-fuse-test-host"
@@ -60,7 +62,7 @@ def changed(done: subprocess.CompletedProcess[str]) -> int:
 
 
 def snapshot(path: Path) -> Path:
-    tool = (CHECKOUT / "tests/snapshot.py").read_text()
+    tool = (CHECKOUT / "tests/support/snapshot.py").read_text()
     take = ["podman", "exec", "--interactive", NODE, "python3", "-", "take"]
     path.write_text(subprocess.run(take, input=tool, capture_output=True, text=True, check=True).stdout)
     return path
@@ -121,7 +123,6 @@ def made(name: str) -> bytes:
 def node() -> Iterator[str]:
     """A Debian 12 with a folder of data, without Java and libfuse."""
     subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
-    podman("rm", "--force", "--time", "1", NODE)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
     cache.mkdir(parents=True, exist_ok=True)
     packages = f"--volume={cache}:/var/cache/apt/archives"
@@ -271,10 +272,7 @@ def test_a_second_run_changes_nothing(again: dict[str, Any]) -> None:
 def test_a_killed_process_comes_back_with_the_right_bytes() -> None:
     was = main_pid("folder")
     inside(f"kill -KILL {was}")
-    deadline = time.monotonic() + 60
-    while main_pid("folder") in (was, "0") or not mounted("folder"):
-        assert time.monotonic() < deadline, inside(f"journalctl --no-pager --unit {UNIT.format('folder')} | tail -30")
-        time.sleep(0.5)
+    until("another process", lambda: main_pid("folder") not in (was, "0") and mounted("folder"))
     assert right("folder")
     device = inside(f"findmnt --noheadings --output MAJ:MIN {MOUNT_POINT.format('folder')}").strip()
     assert inside(f"cat /sys/class/bdi/{device}/read_ahead_kb") == "1024", "settings of a mount come back with it"
@@ -296,9 +294,7 @@ def test_a_hung_mount_is_told_and_let_go(job: Job) -> None:
 def test_a_stop_under_a_reader_leaves_an_empty_folder_that_nobody_can_write_to() -> None:
     unit, point = UNIT.format("folder"), MOUNT_POINT.format("folder")
     with reading("folder"):
-        begin = time.monotonic()
         inside(f"systemctl stop {unit}")
-        assert time.monotonic() - begin < 25
         assert inside(f"systemctl is-active {unit} || true") == "inactive"
         assert not mounted("folder")
         assert inside(f"ls -A {point}") == ""
@@ -351,27 +347,27 @@ def test_a_dataset_goes_once_nobody_reads_it_and_another_does_not_notice(job: Jo
 
 
 @pytest.fixture
-def cluster(node: str, tmp_path: Path) -> Iterator[str]:
+def source(node: str) -> Iterator[Path]:
+    """The same files on this machine, where the service user can read them."""
+    with leftovers.folder(Path(f"/var/lib/{CLUSTER}-source")) as folder:
+        podman("cp", f"{node}:{SOURCE}/folder", str(folder))
+        yield folder / "folder"
+
+
+@pytest.fixture
+def cluster(source: Path) -> Iterator[str]:
     """The master of a cluster of containers on this machine, where the node reaches it, with the same files."""
     address = inside("ip -4 route show default").split()[2]
-    source = tmp_path / "folder"
-    podman("cp", f"{node}:{SOURCE}/folder", str(source))
-    for folder in (source, *source.parents):  # for the service user
-        folder.chmod(folder.stat().st_mode | 0o005)
     said = {
         "alluxio_name": CLUSTER,
         "alluxio_environment": CLUSTER,
-        "alluxio_confirm": CLUSTER,
         "alluxio_bind_address": address,
         "alluxio_port_offset": PORT_OFFSET,
         "alluxio_datasets": [{"name": "folder", "source": f"file://{source}"}],
     }
-    try:
-        for stage in ("preflight", "plan", "nodes", "services"):
-            ended(played("inventories/local", f"playbooks/{stage}.yml", tmp_path / "cluster.json", said))
+    with leftovers.deployment(said):
+        succeed(stages("preflight", "plan", "nodes", "services", **said))
         yield f"{address}:{19998 + PORT_OFFSET}"
-    finally:
-        ended(played("inventories/local", "playbooks/teardown.yml", tmp_path / "cluster.json", said))
 
 
 @pytest.mark.usefixtures("again")
@@ -397,7 +393,7 @@ def test_teardown_leaves_the_node_as_it_was(
 ) -> None:
     assert changed(job("playbooks/teardown.yml")) > 0
     after = snapshot(tmp_path / "after.json")
-    tool = [sys.executable, str(CHECKOUT / "tests/snapshot.py"), "compare", str(before), str(after)]
+    tool = [sys.executable, str(CHECKOUT / "tests/support/snapshot.py"), "compare", str(before), str(after)]
     compared = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert inside("ls /opt") == ""

@@ -54,8 +54,7 @@ def fill(store: object_store.ObjectStore) -> None:
     if not sample.is_complete(SAMPLE, SHAPE):
         sample.make(SAMPLE, SHAPE)
     client = store.client()
-    if BUCKET not in [one["Name"] for one in client.list_buckets()["Buckets"]]:
-        client.create_bucket(Bucket=BUCKET)
+    store.create_bucket(BUCKET)
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}/")
     there = {one["Key"]: one["Size"] for page in pages for one in page.get("Contents", [])}
     files = {f"{PREFIX}/{path.relative_to(SAMPLE)}": path for path in SAMPLE.rglob("*") if path.is_file()}

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "snapshot.py"
+SCRIPT = Path(__file__).parents[2] / "support" / "snapshot.py"
 NODE = {
     "files": {"/etc/passwd": "-rw-r--r-- 0:0 aa"},
     "mounts": {"/": "ext4"},

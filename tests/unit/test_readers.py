@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from drills import QUIET_S, Read, as_before, recorded
+from readers import QUIET_S, Read, as_before, recorded
 
 
 def test_a_reader_that_is_stuck_is_not_as_before() -> None:

@@ -8,12 +8,12 @@ import os
 import random
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+import leftovers
 import pytest
-from bundle import engine_options, main_pid
+from bundle import engine_options, main_pid, until
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/alluxio-fuse:2.9.6"
@@ -41,15 +41,6 @@ def run(*command: str | Path, check: bool = True) -> str:
     return done.stdout
 
 
-def until(what: str, holds: Callable[[], bool], seconds: float = 90) -> float:
-    """Waits until something holds; the seconds it took."""
-    start = time.monotonic()
-    while not holds():
-        assert time.monotonic() - start < seconds, f"{what}: not within {seconds} s"
-        time.sleep(0.05)
-    return time.monotonic() - start
-
-
 def free_ports(count: int) -> list[int]:
     """Ports of the loopback interface that nobody listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
@@ -65,7 +56,7 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.mount = folder / "mnt" / "data"
-        for name in ("journal", "namespace", "tier", "cache", "mnt"):
+        for name in ("journal", "namespace", "tier", "cache"):
             (folder / name).mkdir()
         for name in ("journal", "namespace", "tier"):
             os.chown(folder / name, 1000, 1000)
@@ -91,7 +82,6 @@ class Cluster:
         }
         (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         (folder / "site.properties").chmod(0o644)
-        run("mount", "--bind", self.mount.parent, self.mount.parent)
         run("mount", "--make-rshared", self.mount.parent)
 
     def fill(self, seed: int) -> None:
@@ -139,12 +129,12 @@ class Cluster:
         until("the job master serves", lambda: "Failed" not in self.alluxio("job", "ls"))
         self.start("job-worker", "job-worker")
 
-    def start_fuse(self) -> float:
-        """Starts FUSE; the seconds until its files are there."""
+    def start_fuse(self) -> None:
+        """Starts FUSE, until its files are there or it has ended."""
         volumes = ("--volume", f"{self.mount.parent}:/mnt/shared:rshared", *self.volume("cache"))
         options = "--fuse-opts=ro,allow_other,attr_timeout=600,entry_timeout=600"
         self.start("fuse", "fuse", options, "/mnt/shared/data", "/data", user=FUSE, options=FUSE_DEVICE + volumes)
-        return until("FUSE mounts", lambda: self.serves() or not self.running("fuse"))
+        until("FUSE mounts", lambda: self.serves() or not self.running("fuse"))
 
     def serves(self) -> bool:
         """Whether a living process answers at the mount point; the kernel may still know a dead one's attributes."""
@@ -187,22 +177,25 @@ class Cluster:
     def remove_all(self) -> None:
         for name in ("fuse", "job-worker", "worker", "job-master", "master", "other"):
             self.remove(name)
-        run("umount", "--lazy", "--recursive", self.mount.parent)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster that was read once: blocks in the worker, pages in the client cache."""
     run("ansible-playbook", "--inventory", "localhost,", "--connection", "local", ROOT / "playbooks" / "image.yml")
-    one = Cluster(tmp_path_factory.mktemp("image"))
-    try:
-        one.start_master()
-        one.start_worker()
-        one.start_jobs()
-        one.start_fuse()
-        yield one
-    finally:
-        one.remove_all()
+    folder = tmp_path_factory.mktemp("image")
+    shared = folder / "mnt"
+    shared.mkdir()
+    with leftovers.mounted(shared, "--bind", shared):
+        one = Cluster(folder)
+        try:
+            one.start_master()
+            one.start_worker()
+            one.start_jobs()
+            one.start_fuse()
+            yield one
+        finally:
+            one.remove_all()
 
 
 def capabilities(pid: int) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,10 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
-from bundle import ANSIBLE_PLAYBOOK, C1_ALONE, CHECKOUT, judged, playbook, teardown
+import trees
+from bundle import ANSIBLE_PLAYBOOK, C1_ALONE, CHECKOUT, judged, playbook
 
 NAME = "interrupted"
+FILES = {f"{number}.bin": 50_000 + number for number in range(60)}
 TASKS = (
     "cache_media : Mount the media",
     "dataset : Make the manifests of folders",
@@ -26,13 +28,13 @@ TASKS = (
 
 
 @pytest.fixture
-def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    for folder in [tmp_path, *list(tmp_path.parents)[:-2]]:
-        folder.chmod(folder.stat().st_mode | 0o055)
-    source = tmp_path / "set"
-    source.mkdir()
-    for number in range(60):
-        (source / f"{number}.bin").write_bytes(random.Random(number).randbytes(50_000 + number))
+def source() -> Iterator[Path]:
+    with trees.source(NAME, FILES) as folder:
+        yield folder
+
+
+@pytest.fixture
+def variables(source: Path) -> Iterator[dict[str, Any]]:
     said = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
@@ -42,9 +44,8 @@ def variables(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "alluxio_check_passes": 3,
         **C1_ALONE,
     }
-    teardown(**said)
-    yield said
-    teardown(**said)
+    with leftovers.deployment(said):
+        yield said
 
 
 def descendants(pid: int) -> list[int]:
@@ -77,10 +78,8 @@ def kill_at(task: str, variables: dict[str, Any]) -> None:
     assert lines[-1].startswith(f"TASK [{task}"), f"the job ended before it came to {task}\n{''.join(lines[-80:])}"
 
 
-def test_a_killed_run_goes_on(variables: dict[str, Any]) -> None:
+def test_a_killed_run_goes_on(variables: dict[str, Any], source: Path) -> None:
     for task in TASKS:
         kill_at(task, variables)
     judged(playbook("site.yml", **variables))
-    for number in range(60):
-        wanted = random.Random(number).randbytes(50_000 + number)
-        assert Path(f"/mnt/{NAME}/own/data/{number}.bin").read_bytes() == wanted
+    assert trees.digests(Path(f"/mnt/{NAME}/own/data")) == trees.digests(source)

@@ -6,10 +6,8 @@ the reader sees it, a reader that skips a file, a writer's dirty pages, what the
 
 from __future__ import annotations
 
-import random
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,60 +17,18 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fio, reader, residency
-from bundle import judged, stages, teardown
 from planted import Planted, judge, over
 
 from alluxio_fuse.check.verdict import Check
 
-NAME = "lies"
-VARIABLES = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 2000}
-SMALL = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(400)}
-LARGE = {f"big/shard-{i}.bin": (20 << 20) + i for i in range(4)}
 UNTOLD = ("too noisy to tell", "other work kept", "the JVM was not steady")  # of a busy machine, not of a lie
 Lie = Callable[[Planted, pytest.MonkeyPatch], Check]
 
 
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
-    if not shutil.which("fio"):
-        subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", "fio"], check=True)
-    folder = Path(f"/var/lib/{NAME}-source")  # on the disk: a temporary folder may be in memory
-    dataset = {"name": "set", "source": f"file://{folder}/set"}
-    variables = VARIABLES | {"alluxio_datasets": [dataset], "alluxio_gate_min_disk_ratio": 0.01}
-    teardown(**variables)
-    shutil.rmtree(folder, ignore_errors=True)
-    for number, (name, size) in enumerate((SMALL | LARGE).items()):
-        path = folder / "set" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(random.Random(number).randbytes(size))
-    try:
-        judged(stages("preflight", "plan", "nodes", "services", "warm", **variables))
-        yield Planted(NAME, tmp_path_factory.mktemp("lies"))
-    finally:
-        teardown(**variables)
-        shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def honest(planted: Planted) -> dict[str, Any]:
-    """What is measured when nobody lies."""
-    return planted.measure()
-
-
-@pytest.fixture(scope="module")
-def table() -> Iterator[list[tuple[str, str, str]]]:
-    """Lie, verdict, why: printed at the end, which `make test-lies` shows."""
-    rows: list[tuple[str, str, str]] = []
-    yield rows
-    print()
-    for name, verdict, why in [("lie", "verdict", "why"), *rows]:
-        print(f"{name:<42} | {verdict:<11} | {why}")
-
-
 def first_small(planted: Planted) -> list[Path]:
     """Two small files of equal size."""
-    of_size = [name for name, size in SMALL.items() if size == SMALL["class-0/0000.bin"]]
-    return [planted.mount / name for name in of_size[:2]]
+    size = min(entry.size for entry in planted.entries)
+    return [planted.mount / entry.path for entry in planted.entries if entry.size == size][:2]
 
 
 def truncated(planted: Planted, _patch: pytest.MonkeyPatch) -> Check:
@@ -174,7 +130,7 @@ def better_cached_sample(planted: Planted, _patch: pytest.MonkeyPatch) -> Check:
     ratio = judge([measured]).datasets[0].disk_ratio
     assert ratio
     gate = {"min_disk_ratio": ratio.median / 1.5}
-    assert judge([measured], gate).verdict == "PASS" or _only_untold(judge([measured], gate))
+    assert judge([measured], gate).verdict == "PASS" or only_untold(judge([measured], gate))
     return judge([measured | {"residency": {"client_cache": 0.1, "worker": 0.0, "under_store": 0.9}}], gate)
 
 
@@ -204,24 +160,16 @@ LIES: dict[str, tuple[Lie, str]] = {
 }
 
 
-def _only_untold(check: Check) -> bool:
+def only_untold(check: Check) -> bool:
+    """Whether nothing but a busy machine keeps a check from passing."""
     return all(any(word in reason for word in UNTOLD) for reason in check.reasons)
 
 
-def test_without_a_lie_nothing_is_wrong(honest: dict[str, Any], table: list[tuple[str, str, str]]) -> None:
-    check = judge([honest])
-    table.append(("none", check.verdict, check.reasons[-1]))
-    assert check.verdict == "PASS" or (check.verdict == "CANNOT TELL" and _only_untold(check)), check.reasons
-    assert all(row.established for row in check.datasets[0].rows), [row.why for row in check.datasets[0].rows]
-
-
-@pytest.mark.parametrize("name", LIES)
-def test_a_lie_does_not_pass(
-    name: str, planted: Planted, monkeypatch: pytest.MonkeyPatch, table: list[tuple[str, str, str]]
-) -> None:
+def told(name: str, planted: Planted, patch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Plant a lie: the verdict, which must not be PASS, and the reason that names the lie."""
     plant, reason = LIES[name]
-    check = plant(planted, monkeypatch)
-    why = next((said for said in check.reasons if re.search(reason, said)), check.reasons[0])
-    table.append((name, check.verdict, why))
+    check = plant(planted, patch)
     assert check.verdict != "PASS"
-    assert re.search(reason, why), check.reasons
+    found = [said for said in check.reasons if re.search(reason, said)]
+    assert found, check.reasons
+    return check.verdict, found[0]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection
-from bundle import CHECKOUT, Run, playbook, stages, succeed, teardown
+from bundle import CHECKOUT, Run, playbook, stages, succeed, until
 
 NAME = "tuned"
 STATE = Path(f"/var/lib/{NAME}")
@@ -28,9 +27,8 @@ STAGES = ("preflight", "plan", "nodes", "services", "warm")
 @pytest.fixture(scope="module")
 def source() -> Iterator[Path]:
     """Not below pytest's own folder, which every other run of pytest closes to the service user."""
-    with tempfile.TemporaryDirectory(prefix=f"{NAME}-set-", dir="/var/lib") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+    with leftovers.folder(Path(f"/var/lib/{NAME}-source")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +46,8 @@ def variables(source: Path) -> Iterator[dict[str, Any]]:
         "alluxio_check_readers": 1,
         "alluxio_tune_passes": 3,
     }
-    teardown(**said)
-    yield said
-    teardown(**said)
+    with leftovers.deployment(said):
+        yield said
 
 
 @pytest.fixture(scope="module")
@@ -155,21 +152,11 @@ def test_options_that_need_a_start_are_tried_beside_the_mount(variables: dict[st
 def test_it_is_set_again_when_fuse_starts_again() -> None:
     subprocess.run(["podman", "kill", "--signal", "KILL", f"{NAME}-fuse-set"], check=True, capture_output=True)
     subprocess.run(["podman", "start", f"{NAME}-fuse-set"], check=True, capture_output=True)
-    deadline = time.monotonic() + 60
-    while settled() != GOOD and time.monotonic() < deadline:
-        time.sleep(0.5)
-    assert settled() == GOOD
+    until("the setting that was kept", lambda: settings()["read_ahead_kb"] == GOOD)
     log = subprocess.run(
         ["podman", "logs", "--tail", "50", f"{NAME}-fuse-set"], capture_output=True, text=True, check=True
     )
     assert "could not be set" not in log.stdout + log.stderr
-
-
-def settled() -> int:
-    try:
-        return settings()["read_ahead_kb"]
-    except (OSError, ValueError):  # not mounted yet, or going
-        return 0
 
 
 @pytest.mark.usefixtures("deployed")

@@ -1,0 +1,23 @@
+"""Every group of tests begins without what an interrupted run left, and labels what it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import leftovers
+import pytest
+from object_store import ObjectStore, object_store
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before the first fixture."""
+    for what in leftovers.remove():
+        session.config.get_terminal_writer().line(f"left by an interrupted run, and removed: {what}")
+    leftovers.label_processes()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    """An S3 store of the module's own, on loopback, with TLS."""
+    with object_store(tmp_path_factory.mktemp("store")) as running:
+        yield running

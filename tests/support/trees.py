@@ -1,0 +1,50 @@
+"""A small data set of many small files and a large one, made from a seed: no two files are alike."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import leftovers
+from object_store import ObjectStore
+
+FILES = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(210)} | {"big/shard-0.bin": 70 << 20}
+BUCKET, PREFIX = "training", "set"
+
+
+def fill(folder: Path, files: Mapping[str, int] = FILES) -> None:
+    """Write files of these sizes."""
+    for number, (name, size) in enumerate(files.items()):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(random.Random(number).randbytes(size))
+
+
+@contextmanager
+def source(name: str, files: Mapping[str, int] = FILES) -> Iterator[Path]:
+    """A filled folder that the service user can read, on the disk: pytest's own folders are closed to that user."""
+    with leftovers.folder(Path(f"/var/lib/{name}-source")) as folder:
+        fill(folder / "set", files)
+        yield folder / "set"
+
+
+def upload(folder: Path, store: ObjectStore) -> dict[str, Any]:
+    """Put a filled folder into the bucket `training`; the dataset `bucket` and its key, as an inventory has them."""
+    client = store.client()
+    store.create_bucket(BUCKET)
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        client.upload_file(str(path), BUCKET, f"{PREFIX}/{path.relative_to(folder)}")
+    return {
+        "alluxio_datasets": [{"name": "bucket", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}],
+        "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
+    }
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
