@@ -82,6 +82,15 @@ def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
     assert managed["managed-gpu-2"]["node"]["labels"]["amount"] == {}
 
 
+def test_only_this_machine_is_let_off_what_could_not_be_told() -> None:
+    said = {name: inventory(name)["_meta"]["hostvars"] for name in (*CLUSTERS, "local")}
+    forgiving = {name for name, hosts in said.items() for host in hosts.values() if "alluxio_check_fail_on" in host}
+    assert forgiving == {"local"}
+    assert said["local"]["localhost"]["alluxio_check_fail_on"] == ["FAIL"]
+    made = plan({"n": {"groups": ["masters", "gpu_nodes"], "variables": {}, "facts": facts()}}).dump()
+    assert made["fleet"]["gate"]["amount"]["min_disk_ratio"] is None
+
+
 def test_environments_are_alike_in_shape() -> None:
     """The same variables everywhere but for what an environment has of its own."""
     own = {"alluxio_gpus", "alluxio_credentials", "alluxio_cache_tiers"}
@@ -90,3 +99,36 @@ def test_environments_are_alike_in_shape() -> None:
         said = {key for host in fleet(name).values() for key in host["variables"]} - own
         shapes.append(said)
     assert shapes[0] == shapes[1] == shapes[2]
+
+
+SCRIPT = """#!/bin/sh
+echo '{"gpu_nodes": {"hosts": ["asked"]}, "_meta": {"hostvars": {"asked": {"alluxio_gpus": []}}}}'
+"""
+CONSTRUCTED = """
+plugin: ansible.builtin.constructed
+groups:
+  gpu_nodes: inventory_hostname is match('gpu')
+"""
+TOML = '[gpu_nodes.hosts.told]\nalluxio_name = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("sources", "group", "host"),
+    [
+        (["gpu-1,"], "ungrouped", "gpu-1"),
+        (["script"], "gpu_nodes", "asked"),
+        (["gpu-1,", "constructed.yml"], "gpu_nodes", "gpu-1"),
+        (["told.toml"], "gpu_nodes", "told"),
+    ],
+)
+def test_what_ansible_reads_by_itself_is_read_here(tmp_path: Path, sources: list[str], group: str, host: str) -> None:
+    (tmp_path / "script").write_text(SCRIPT)
+    (tmp_path / "script").chmod(0o755)
+    (tmp_path / "constructed.yml").write_text(CONSTRUCTED)
+    (tmp_path / "told.toml").write_text(TOML)
+    command = [f"{sys.prefix}/bin/ansible-inventory", "--list"]
+    for source in sources:
+        command += ["-i", source if source.endswith(",") else str(tmp_path / source)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[group]["hosts"] == [host], done.stderr
+    assert "WARNING" not in done.stderr
