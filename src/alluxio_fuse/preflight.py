@@ -13,6 +13,7 @@ from alluxio_fuse.plan.distributions import LISTED, RUN, release
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
+from alluxio_fuse.plan.units import parse_switch, parse_whole
 
 #: Seconds. A clock that is kept is off by less than one.
 CLOCK_BOUND = 30
@@ -39,7 +40,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
     sources = {str(d.get("name")): str(d.get("source")) for d in datasets}
     mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
-    offset = variables.get("alluxio_port_offset")
+    offset = parse_whole(variables.get("alluxio_port_offset"))
     moved = offset if isinstance(offset, int) else 0
     folders = [source for source in sources.values() if source.startswith("file://")]
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
@@ -83,9 +84,9 @@ def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
         "kubeconfig": str(said.get("kubeconfig") or ""),
         "context": str(said.get("context") or ""),
         "namespace": str(said.get("namespace") or name),
-        "node_access": said.get("node_access") is not False,
+        "node_access": parse_switch(said.get("node_access")) is not False,
         "pull_secrets": _list(said.get("pull_secrets")),
-        "keep_journal": said.get("keep_journal") is not False,
+        "keep_journal": parse_switch(said.get("keep_journal")) is not False,
     }
 
 

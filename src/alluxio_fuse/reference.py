@@ -19,7 +19,8 @@ _HEAD = """\
 # Variables
 
 Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. What is derived from them, and why, is in
-every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`).
+every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`). Numbers and
+switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
 
 `alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a
 vault. It never enters the plan, a log or a report.

@@ -15,6 +15,7 @@ from alluxio_fuse.plan.rules.gate import ONE_FILE_PER_SAMPLE
 Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
 Figure = Literal["files_per_s", "mb_per_s"]
 FIGURES: tuple[Figure, ...] = ("files_per_s", "mb_per_s")
+UNJUDGED = "speed is reported, not judged"
 UNITS: dict[Figure, str] = {"files_per_s": "files/s", "mb_per_s": "MB/s"}
 STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
 
@@ -27,7 +28,7 @@ class Gate(BaseModel):
     name: str = "none (no GPU)"
     mb_per_s: float | None = None
     files_per_s: float | None = None
-    min_disk_ratio: float = 1.0
+    min_disk_ratio: float | None = None
     planned: dict[str, float] | None = None
     training: Training | None = None
 
@@ -36,11 +37,18 @@ class Gate(BaseModel):
         """Whether there are GPUs that nobody has published a figure for."""
         return self.name == "unknown"
 
+    @property
+    def judges(self) -> bool:
+        """Whether a speed is asked for; without GPUs and without a declared gate it is told alone."""
+        return bool(self.mb_per_s or self.files_per_s or self.unknown or self.min_disk_ratio)
+
     def said(self) -> str:
         """The gate in words, a changed one as such."""
         wanted = [f"{self.mb_per_s:.0f} MB/s"] if self.mb_per_s else []
         wanted += [f"{self.files_per_s:.0f} files/s"] if self.files_per_s else []
         text = f"{self.name}: {' and '.join(wanted)}" if wanted else self.name
+        if not self.judges:
+            text += f": {UNJUDGED}"
         if self.planned:
             text += f" (EDITED, the plan has {', '.join(f'{key} {value:.0f}' for key, value in self.planned.items())})"
         return text
@@ -66,9 +74,21 @@ def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
     return spread([m.files_per_s / o.files_per_s for m, o in pairs]) if pairs else None
 
 
+def _small_files(residency: Mapping[str, float]) -> str:
+    return f"{'client-cache' if residency.get('client_cache') else 'mounted'} small files against the local disk"
+
+
+def told(ratio: Spread | None, residency: Mapping[str, float]) -> Finding:
+    """The speed where nothing says what it has to be."""
+    if ratio is None:
+        return Finding(outcome="PASS", reason=UNJUDGED)
+    figures = f"{ratio.median:.2f} x ({ratio.least:.2f} to {ratio.most:.2f})"
+    return Finding(outcome="PASS", reason=f"{_small_files(residency)}: {figures}; {UNJUDGED}")
+
+
 def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, residency: Mapping[str, float]) -> Finding:
-    """The gate of a node without GPUs: paired rounds, or the planned mix where not the whole set can be resident."""
-    what = f"{'client-cache' if residency.get('client_cache') else 'mounted'} small files against the local disk"
+    """A declared share of the local disk: paired rounds, or the planned mix where not all can be resident."""
+    what = _small_files(residency)
     disk = next((row.files_per_s for row in rows if (row.path, row.state, row.kind) == ("disk", "disk", "small")), None)
     if ratio is None or disk is None:
         return Finding(outcome="CANNOT TELL", reason=f"{what}: not both were measured")

@@ -12,6 +12,7 @@ from alluxio_fuse.check.profiles import KINDS, Kind, impossible, of_profiles
 from alluxio_fuse.check.rows import Row
 
 NOT_TESTED = "not tested"
+NOT_KEPT = "the bytes had been read before and no measurement of that was kept"
 MAX_USERS = 5  # named of those that must not be disturbed
 NOTHING: dict[str, Any] = {
     "files": 0,
@@ -109,7 +110,7 @@ def _why(measured: Measured, state: str, kind: Kind, settings: Settings) -> str:
     elif not settings.disruptive:
         why = "alluxio_check_disruptive is false"
     elif state in ("cold", "worker"):
-        return "the bytes had been read before and no measurement of that was kept"
+        return NOT_KEPT
     else:
         return "no pass was made"
     return f"{NOT_TESTED}: {why}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from io import StringIO
+from itertools import zip_longest
 
 from rich import box
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.table import Table
 from alluxio_fuse.check.measured import NOT_TESTED
 from alluxio_fuse.check.rows import Row, records_against_files
 from alluxio_fuse.check.statistics import Spread
-from alluxio_fuse.check.verdict import Check, Dataset
+from alluxio_fuse.check.verdict import Check, Dataset, again
 
 WIDTH = 132
 
@@ -32,6 +33,9 @@ def render(check: Check) -> str:
     out.print(f"verdict  {check.verdict}", markup=False)
     for reason in check.reasons:
         out.print(f"         {reason}", markup=False)
+    if check.verdict == "CANNOT TELL":
+        for heading, line in zip_longest(("again",), again(check), fillvalue=""):
+            out.print(f"{heading:<9}{line}", markup=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

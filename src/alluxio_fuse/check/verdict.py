@@ -9,8 +9,18 @@ from pydantic import BaseModel
 
 from alluxio_fuse.check.evidence import Result, mistakes
 from alluxio_fuse.check.fleet import Fleet, fleet
-from alluxio_fuse.check.gate import Finding, Gate, Outcome, against_disk, against_gate, alone, small_ratio, trained
-from alluxio_fuse.check.measured import NOT_TESTED, Measured, missing
+from alluxio_fuse.check.gate import (
+    Finding,
+    Gate,
+    Outcome,
+    against_disk,
+    against_gate,
+    alone,
+    small_ratio,
+    told,
+    trained,
+)
+from alluxio_fuse.check.measured import NOT_KEPT, NOT_TESTED, Measured, missing
 from alluxio_fuse.check.passes import AGREE, Settings, first_slices, warm_up_kind
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
@@ -92,6 +102,24 @@ def check(
     )
 
 
+def again(check: Check) -> list[str]:
+    """How what could not be told is measured again: a command, and which rows it does not reach."""
+    once = [
+        f"{row.heading} files, {row.path}, {row.state}"
+        for dataset in check.datasets
+        for row in dataset.rows
+        if row.first_read or row.why == NOT_KEPT
+        for finding in dataset.findings
+        if finding.outcome == "CANNOT TELL" and finding.reason.startswith(_of(row))
+    ]
+    command = str(check.about.get("again", "ansible-playbook playbooks/check.yml"))
+    return [command, *(f"{row}: a first read, measured by site.yml after playbooks/teardown.yml" for row in once)]
+
+
+def _of(row: Row) -> str:
+    return f"{row.heading} files, {row.path}, {row.state}: "
+
+
 def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
     passes = [*measured.kept, *measured.results, *measured.together]
     wrong = sum(r.wrong + (r.verified.wrong if r.verified else 0) for r in passes)
@@ -128,7 +156,7 @@ def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
             *_states(table),
             *_few(table, measured, settings),
             *_warm_jvm(measured),
-            *(alone(finding, foreign) for finding in _speed(table, ratio, gate, measured)),
+            *(alone(finding, foreign) if gate.judges else finding for finding in _speed(table, ratio, gate, measured)),
         ],
     )
 
@@ -146,7 +174,7 @@ def _bytes_right(found: list[str], wrong: int, passes: list[Result]) -> Finding:
 def _states(table: list[Row]) -> list[Finding]:
     """Every state that was to be tested has to be established, but for those of mounts to compare with."""
     return [
-        Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {row.why}")
+        Finding(outcome="CANNOT TELL", reason=_of(row) + row.why)
         for row in table
         if row.path in ("mount", "disk") and not row.established and not row.why.startswith(NOT_TESTED)
     ]
@@ -160,9 +188,7 @@ def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Findi
         slices = first_slices(measured.manifest, row.kind, row.state) if row.first_read else settings.passes
         if row.path in ("mount", "disk") and row.established and proven < min(LEAST_PASSES, slices):
             why = f"only {proven} passes have proven their state: {row.why or measured.left_out or NO_MORE}"
-            findings.append(
-                Finding(outcome="CANNOT TELL", reason=f"{row.heading} files, {row.path}, {row.state}: {why}")
-            )
+            findings.append(Finding(outcome="CANNOT TELL", reason=_of(row) + why))
     return findings
 
 
@@ -190,7 +216,9 @@ def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measure
         ]
     if measured.in_use:
         return [Finding(outcome="CANNOT TELL", reason=measured.left_alone)]
+    if gate.min_disk_ratio is None:
+        return [told(ratio, measured.residency)]
     if not measured.manifest["small"]["files"]:
-        reason = "large files have no gate without GPUs: declare alluxio_gate, or compare the rows"
+        reason = "alluxio_gate_min_disk_ratio is of small files: declare alluxio_gate, or compare the rows"
         return [Finding(outcome="CANNOT TELL", reason=reason)]
     return [against_disk(ratio, table, gate.min_disk_ratio, measured.residency)]

@@ -11,11 +11,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
-from alluxio_fuse.plan.units import GIB, Size, parse_duration
+from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_whole
 
 Medium = Literal["memory", "ssd", "hdd"]
+Verdict = Literal["FAIL", "CANNOT TELL"]
 Profile = Literal["fio", "tfrecord", "readers", "open-files"]
 Setting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
+Java = Annotated[Literal[8, 11, 17, 21, 25], BeforeValidator(parse_whole)]
+Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
 SCHEMES = ("file", "s3")
 
 
@@ -74,8 +77,8 @@ def _freshness(value: Any) -> Any:
 
 Name = Annotated[str, AfterValidator(_name)]
 Path = Annotated[str, AfterValidator(_path)]
-Share = Annotated[float, Field(gt=0, le=1, strict=False)]
-Port = Annotated[int, Field(ge=0, le=15000)]
+Share = Annotated[Number, Field(gt=0, le=1)]
+Port = Annotated[Whole, Field(ge=0, le=15000)]
 
 
 class Strict(BaseModel):
@@ -87,8 +90,8 @@ class Strict(BaseModel):
 class Readers(Strict):
     """Who may read a dataset: owner and mode of the folder above its mount point."""
 
-    uid: int = Field(0, ge=0, description="Owner of the folder above the mount point.")
-    gid: int = Field(0, ge=0, description="Its group.")
+    uid: Whole = Field(0, ge=0, description="Owner of the folder above the mount point.")
+    gid: Whole = Field(0, ge=0, description="Its group.")
     mode: Annotated[str, AfterValidator(_mode)] = Field("0755", description="Its mode, four octal digits in quotes.")
 
 
@@ -98,7 +101,7 @@ class CacheWish(Strict):
     share: Share | None = Field(
         None, description="At most this part of the caches, above 0 up to 1. Unset: by its size."
     )
-    pin: bool = Field(False, description="Whole in the caches, never evicted; refused where it does not fit.")
+    pin: Switch = Field(False, description="Whole in the caches, never evicted; refused where it does not fit.")
 
 
 class S3(Strict):
@@ -106,7 +109,7 @@ class S3(Strict):
 
     endpoint: str | None = Field(None, description="URL of the store; unset: AWS.")
     region: str | None = Field(None, description="Region; unset: from the endpoint.")
-    path_style: bool = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
+    path_style: Switch = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
     ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
 
 
@@ -134,13 +137,13 @@ class Dataset(Strict):
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
     source: Annotated[str, AfterValidator(_source)] = Field(description="file:///folder or s3://bucket/prefix.")
-    files: int | None = Field(None, ge=1, description="Number of files. Unset: counted at the source.")
+    files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
     readers: Readers = Field(Readers(), description="Who may read it.")
     freshness: Annotated[int | None, BeforeValidator(_freshness)] = Field(
         None, description='`immutable` (the default when read-only) or "within: 10m": when a change must be seen.'
     )
-    writable: bool = Field(False, description="Whether `readers` may write, too; see docs/writable.md.")
+    writable: Switch = Field(False, description="Whether `readers` may write, too; see docs/writable.md.")
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
     marker: Marker | None = Field(
@@ -173,9 +176,9 @@ class Sample(Strict):
     """The generated dataset that is used when none is named."""
 
     name: Name = Field("imagenet-sample", description="Its name.")
-    images: int = Field(4000, ge=1, description="JPEG files, 114,660 bytes in the mean.")
-    shards: int = Field(6, ge=0, description="TFRecord files of about 128 MB.")
-    seed: int = Field(2012, description="Makes the bytes reproducible.")
+    images: Whole = Field(4000, ge=1, description="JPEG files, 114,660 bytes in the mean.")
+    shards: Whole = Field(6, ge=0, description="TFRecord files of about 128 MB.")
+    seed: Whole = Field(2012, description="Makes the bytes reproducible.")
 
 
 class CacheTier(Strict):
@@ -209,14 +212,14 @@ class GpuCount(Strict):
     """GPUs of one model on a node."""
 
     model: str = Field(min_length=1, description="Model, like H100 or the name that nvidia-smi gives.")
-    count: int = Field(ge=1, description="How many on each node.")
+    count: Whole = Field(ge=1, description="How many on each node.")
 
 
 class Gate(Strict):
     """What a node must read, declared rather than derived from its GPUs."""
 
-    mb_per_s: float | None = Field(None, gt=0, strict=False, description="MB/s (10^6) per node.")
-    files_per_s: float | None = Field(None, gt=0, strict=False, description="Files/s per node.")
+    mb_per_s: Number | None = Field(None, gt=0, description="MB/s (10^6) per node.")
+    files_per_s: Number | None = Field(None, gt=0, description="Files/s per node.")
 
 
 class Mirrors(Strict):
@@ -241,6 +244,12 @@ class RunningCluster(Strict):
     )
 
 
+def _fail_on(value: list[str]) -> list[str]:
+    if "FAIL" not in value:
+        raise _wrong("verdicts", "a run would end well with wrong bytes", 'write [FAIL], or [FAIL, "CANNOT TELL"]')
+    return value
+
+
 def _labels(value: dict[str, str]) -> dict[str, str]:
     for key, label in value.items():
         if not re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62}", key) or not re.fullmatch(r"[\w.-]{0,63}", label):
@@ -259,7 +268,7 @@ class Kubernetes(Strict):
     kubeconfig: Path | None = Field(None, description="File on the controller. Unset: KUBECONFIG, or ~/.kube/config.")
     context: str | None = Field(None, min_length=1, description="Context in it. Unset: the current one.")
     namespace: Name | None = Field(None, description="Namespace; made where it is missing. Unset: alluxio_name.")
-    node_access: bool = Field(
+    node_access: Switch = Field(
         True,
         description="Whether the inventory reaches the nodes. If not, node stages are skipped, and what is looked at on"
         " nodes is looked at from pods: see docs/kubernetes.md.",
@@ -277,19 +286,19 @@ class Kubernetes(Strict):
         description="By dataset, an existing Secret in the namespace with access_key and secret_key, which pods use in"
         " place of one made from alluxio_credentials. The controller reads the source, too, with alluxio_credentials.",
     )
-    gpu_labels: bool = Field(
+    gpu_labels: Switch = Field(
         False,
         description="Write nvidia.com/gpu.present, .product and .count to nodes that neither GPU Feature Discovery nor"
         " the GPU Operator labels.",
     )
-    keep_journal: bool = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
+    keep_journal: Switch = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
 class Room(Strict):
     """What masters and workers are sized for, at least: a dataset within it changes nothing of their sizes."""
 
-    datasets: int = Field(1, ge=1, description="Datasets, those of today included.")
-    files: int = Field(0, ge=0, description="Files of all of them.")
+    datasets: Whole = Field(1, ge=1, description="Datasets, those of today included.")
+    files: Whole = Field(0, ge=0, description="Files of all of them.")
     bytes: Size = Field(0, description="Bytes of all of them, as workers are to hold.")
 
 
@@ -298,7 +307,7 @@ class CheckBudget(Strict):
 
     bytes: Size = Field(8 * GIB, ge=1, description="Bytes read from elsewhere than the page cache.")
     under_store: Size = Field(4 * GIB, ge=1, description="Bytes of these from the under store.")
-    seconds: int = Field(600, ge=1, description="Seconds of reading.")
+    seconds: Whole = Field(600, ge=1, description="Seconds of reading.")
 
 
 class NodeIntent(Strict):
@@ -308,7 +317,7 @@ class NodeIntent(Strict):
     alluxio_workload_memory: Size | None = Field(
         None, description="What training needs per node. Unset: 75 % on GPU nodes."
     )
-    alluxio_workload_cpus: float | None = Field(None, ge=0, strict=False, description="CPUs of training. Unset: 75 %.")
+    alluxio_workload_cpus: Number | None = Field(None, ge=0, description="CPUs of training. Unset: 75 %.")
     alluxio_cache_tiers: list[CacheTier] = Field(
         [], description="Cache media. Unset: memory and the state folder's disk."
     )
@@ -331,7 +340,7 @@ class FleetIntent(Strict):
     alluxio_cluster: RunningCluster = Field(RunningCluster(), description="Only for platform host.")
     alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")
-    alluxio_java: Literal[8, 11, 17, 21, 25] = Field(17, description="Major version of the JDK in the image.")
+    alluxio_java: Java = Field(17, description="Major version of the JDK in the image.")
     alluxio_image: str = Field("", description="Image of the services. Unset: localhost/alluxio-fuse:<version>.")
     alluxio_image_archive: str = Field("", description="Folder for playbooks/image.yml to write the image to.")
     alluxio_image_push: str = Field("", description="Repository and tag for playbooks/image.yml to push the image to.")
@@ -351,32 +360,40 @@ class FleetIntent(Strict):
         None, description="What trains. Unset: resnet50 where there are GPUs, as a named assumption."
     )
     alluxio_gate: Gate | None = Field(None, description="A declared gate per node, in place of the derived one.")
-    alluxio_gate_min_disk_ratio: float = Field(
-        1.0, gt=0, strict=False, description="Without GPUs: client cache / disk."
+    alluxio_gate_min_disk_ratio: Number | None = Field(
+        None,
+        gt=0,
+        description="Without GPUs and alluxio_gate: small files of the client cache over those of the local disk, at"
+        " least. Unset: their speed is reported and not judged.",
     )
-    alluxio_libfuse: Literal[2, 3] | None = Field(None, description="libfuse's version. Unset: chosen.")
+    alluxio_libfuse: Libfuse | None = Field(None, description="libfuse's version. Unset: chosen.")
     alluxio_overrides: dict[str, Any] = Field({}, description='Derived values said otherwise: {"worker.heap": 2Gi}.')
     alluxio_force: list[str] = Field([], description="Names of invariants that may be broken.")
     alluxio_confirm: str = Field(
         "", description="With -e, the environment's name, where something is taken away from others than `local`."
     )
-    alluxio_under_readers: bool = Field(
+    alluxio_under_readers: Switch = Field(
         False, description="With -e: mounts are replaced or taken away though somebody reads, who loses his open files."
     )
-    alluxio_check_disruptive: bool = Field(False, description="The check may drop the node's page cache.")
+    alluxio_check_disruptive: Switch = Field(False, description="The check may drop the node's page cache.")
     alluxio_check_budget: CheckBudget = Field(
         CheckBudget(),
         description="What the check may cost where it may not disrupt; what goes over it reads `not tested`.",
     )
-    alluxio_check_passes: int | None = Field(None, ge=1, description="Passes per cache state.")
-    alluxio_check_readers: int | None = Field(None, ge=1, description="Parallel readers.")
+    alluxio_check_fail_on: Annotated[list[Verdict], AfterValidator(_fail_on)] = Field(
+        ["FAIL", "CANNOT TELL"],
+        description="Verdicts with which a run ends as failed. `[FAIL]` in inventories/local: CANNOT TELL is told, and"
+        " how to measure again.",
+    )
+    alluxio_check_passes: Whole = Field(5, ge=1, description="Passes per cache state.")
+    alluxio_check_readers: Whole = Field(4, ge=1, description="Parallel readers.")
     alluxio_check_profiles: list[Profile] = Field(
         [],
         description="Studies that the check makes besides, where caches may be dropped: `fio` (large files by fio,"
         " whole and in ImageNet's block mix; installs it), `tfrecord` (records against JPEG files), `readers` (1 to 32,"
         " each with files of its own), `open-files` (reading while up to 65536 are held open).",
     )
-    alluxio_check_at_once: bool = Field(
+    alluxio_check_at_once: Switch = Field(
         True,
         description="All nodes read at the same time, and are judged together, too; false: one after the other, each as"
         " if it were alone.",
@@ -389,7 +406,7 @@ class FleetIntent(Strict):
         description="Folders with the same files as a dataset, for example on a shared filesystem or another product's"
         " mount, read in the same rounds: {imagenet: [/mnt/nfs/imagenet]}.",
     )
-    alluxio_tune: dict[Setting, list[Annotated[int, Field(ge=0)]]] = Field(
+    alluxio_tune: dict[Setting, list[Annotated[Whole, Field(ge=0)]]] = Field(
         {}, description="Amounts that playbooks/tune.yml tries, by setting; one that is not named is tried as usual."
     )
     alluxio_tune_processes: list[dict[str, Any]] | None = Field(
@@ -398,8 +415,8 @@ class FleetIntent(Strict):
         " example `[{alluxio_libfuse: 2}]`; `[]` tries none. Unset: the other libfuse, another collector, twice the"
         " heap, larger pages, fewer threads.",
     )
-    alluxio_tune_passes: int | None = Field(None, ge=3, description="Rounds of playbooks/tune.yml. Unset: 5.")
-    alluxio_tune_among_readers: bool = Field(
+    alluxio_tune_passes: Whole = Field(5, ge=3, description="Rounds of playbooks/tune.yml.")
+    alluxio_tune_among_readers: Switch = Field(
         False, description="playbooks/tune.yml also tries on mounts that others read from."
     )
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")

@@ -8,13 +8,14 @@ from pydantic_core import PydanticCustomError
 
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
-from alluxio_fuse.plan.units import parse_size
+from alluxio_fuse.plan.units import parse_size, parse_whole
 from alluxio_fuse.plan.values import Value
 
 T = TypeVar("T")
 
 
 def _count(value: Any) -> int:
+    value = parse_whole(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise PydanticCustomError("count", "not a number", {"remedy": "write a whole number"})

@@ -1,4 +1,8 @@
-"""Sizes and durations as users write them. Sizes are binary or plain bytes: `64G` is never guessed at."""
+"""Sizes, durations, numbers and switches as users write them.
+
+Sizes are binary or plain bytes: `64G` is never guessed at. `-e key=value` gives text in Ansible, so numbers and
+switches may be text.
+"""
 
 import re
 from typing import Annotated, Any, Final
@@ -14,6 +18,9 @@ TIB: Final = 1 << 40
 _BINARY: Final = {"Ki": KIB, "Mi": MIB, "Gi": GIB, "Ti": TIB, "Pi": 1 << 50}
 _DECIMAL: Final = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_SWITCH: Final = dict.fromkeys(("true", "yes", "on", "y", "t", "1"), True) | dict.fromkeys(
+    ("false", "no", "off", "n", "f", "0"), False
+)
 
 
 def parse_size(value: Any) -> int:
@@ -40,6 +47,32 @@ def parse_duration(value: Any) -> int:
         return int(match[1]) * _SECONDS[match[2]]
     raise PydanticCustomError("duration", "not a duration", {"remedy": "write 30s, 10m, 2h or 1d"})
 
+
+def parse_switch(value: Any) -> Any:
+    """True or False of what Ansible takes for it, in text or as 1 and 0; anything else as it is."""
+    written = isinstance(value, str | int) and not isinstance(value, bool)
+    return _SWITCH.get(str(value).strip().lower(), value) if written else value
+
+
+def parse_whole(value: Any) -> Any:
+    """The whole number that a text is; anything else as it is."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+\s*", value, re.ASCII) else value
+
+
+def parse_number(value: Any) -> Any:
+    """The number that a text is; anything else as it is."""
+    decimal = r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*"
+    return float(value) if isinstance(value, str) and re.fullmatch(decimal, value, re.ASCII | re.IGNORECASE) else value
+
+
+Switch = Annotated[bool, BeforeValidator(parse_switch)]
+"""True or false; also as text, like `no`."""
+
+Whole = Annotated[int, BeforeValidator(parse_whole)]
+"""A whole number; also as text."""
+
+Number = Annotated[float, BeforeValidator(parse_number), Field(allow_inf_nan=False)]
+"""A number; also as text."""
 
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0)]
 """Bytes; written `64Gi`, `512Mi` or a number."""

@@ -57,5 +57,7 @@ def _line(rows: list[Row], gate: Gate) -> tuple[float | None, str]:
     """Where the gate's line stands in MB/s, and what it is called."""
     if gate.mb_per_s:
         return gate.mb_per_s, "gate"
+    if gate.unknown or gate.min_disk_ratio is None:
+        return None, ""
     disk = next((row.mb_per_s for row in rows if (row.path, row.state, row.kind) == ("disk", "disk", "small")), None)
     return (disk.median * gate.min_disk_ratio, f"gate: {gate.min_disk_ratio:g} x disk, cold =") if disk else (None, "")

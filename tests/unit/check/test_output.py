@@ -99,6 +99,20 @@ def test_the_table_says_why_a_state_has_no_figure(measured: dict[str, Any]) -> N
     assert "verdict  CANNOT TELL" in text
 
 
+def test_what_could_not_be_told_says_how_it_is_measured_again(measured: dict[str, Any]) -> None:
+    about = {"again": "ansible-playbook -i inventories/local playbooks/check.yml"}
+    unsteady = [one | {"repeats_mb_per_s": [100.0, 200.0]} for one in measured["results"][:1]]
+    busy = check([measured | {"results": unsteady + measured["results"][1:]}], {}, SETTINGS, "", about)
+    assert busy.verdict == "CANNOT TELL"
+    assert table.render(busy).splitlines()[-1] == f"again    {about['again']}"
+    first = table.render(check([measured | {"kept": []}], {}, SETTINGS, "", about)).splitlines()
+    said = first[first.index(f"again    {about['again']}") + 1 :]
+    once = "a first read, measured by site.yml after playbooks/teardown.yml"
+    kinds = [(kind, state) for kind in ("small", "large") for state in ("cold", "worker")]
+    assert said == [f"         {kind} files, mount, {state}: {once}" for kind, state in kinds]
+    assert "again " not in table.render(check([measured], {}, SETTINGS, "", about))
+
+
 def test_a_cluster_elsewhere_leaves_its_own_states_untested(measured: dict[str, Any]) -> None:
     one = measured | {"own_cluster": False, "first_reads": False, "kept": []}
     (dataset,) = check([one], {"min_disk_ratio": 1.0}, SETTINGS, "", {}).datasets

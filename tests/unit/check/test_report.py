@@ -51,7 +51,7 @@ def outline(page: str) -> Outline:
 
 @pytest.fixture
 def result(measured: dict[str, Any]) -> Check:
-    return check([measured], {}, SETTINGS, "2026-11-21T08:00:00Z", ABOUT)
+    return check([measured], {"min_disk_ratio": 1.0}, SETTINGS, "2026-11-21T08:00:00Z", ABOUT)
 
 
 def test_the_page_fetches_nothing_and_runs_nothing(result: Check) -> None:

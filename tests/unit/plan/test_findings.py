@@ -74,7 +74,7 @@ def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str)
 
 
 def test_all_findings_come_at_once(findings: Any) -> None:
-    hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="3")
+    hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="4")
     assert len(findings(hosts)) == 4
 
 

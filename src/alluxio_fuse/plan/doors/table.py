@@ -137,6 +137,10 @@ def _gate(gate: dict[str, Any]) -> str:
     ]
     if rates:
         return f"{' and '.join(rates)} per node ({gate['status']})"
+    if gate["status"] == "unknown":
+        return "unknown; no verdict on speed before alluxio_gate is declared"
+    if gate["min_disk_ratio"] is None:
+        return f"{gate['status']}; speed is reported, not judged"
     ratio = f"{gate['min_disk_ratio']:g}"
     return f"{gate['status']}; small files from the client cache at least {ratio} times the local disk"
 

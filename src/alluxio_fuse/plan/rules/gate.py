@@ -121,5 +121,7 @@ def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tu
         "declared": "declared by alluxio_gate",
         "derived": f"{have} on {workload}, times the least utilisation that counts",
         "unknown": f"no public figure for {', '.join(node.gaps)}: declare alluxio_gate, or the verdict is CANNOT TELL",
-    }.get(node.status, f"{have}, workload {workload}: digests, states and the ratio to the local disk decide")
+    }.get(
+        node.status, f"{have}, workload {workload}: digests and states decide, and alluxio_gate_min_disk_ratio if set"
+    )
     return amount, why
