@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from alluxio_fuse.check.verdict import check
+
 ROOT = Path(__file__).parents[2]
 FILES = sorted([ROOT / "site.yml", *(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").glob("*/tasks/*.yml")])
+SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
 INHERITED = ("delegate_to", "become")
 
 
@@ -48,3 +55,32 @@ def test_it_does_not_become_root(path: Path, task: dict[str, Any]) -> None:
     """The variable, too: one of an inventory is stronger than the keyword."""
     assert task["vars"].get("ansible_become") is False
     assert not task.get("become")
+
+
+def test_an_inventory_that_becomes_root_on_nodes_does_not_on_the_controller(tmp_path: Path) -> None:
+    """What would become another user here ends the run: there is no way to become one."""
+    saved = {"version": 1, "nodes": {}}
+    (tmp_path / "plan-here.json").write_text(json.dumps(saved))
+    inventory = {
+        "all": {
+            "hosts": {"node": {"ansible_connection": "local"}},
+            "vars": {"ansible_become": True, "ansible_become_user": "nobody", "ansible_become_exe": "/bin/false"},
+        }
+    }
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory))
+    load = {"name": "Load", "ansible.builtin.include_role": {"name": "plan", "tasks_from": "load"}}
+    load["vars"] = {"plan_environment": "here", "plan_runs_dir": str(tmp_path)}
+    keep = {"name": "Keep", "ansible.builtin.include_role": {"name": "check", "tasks_from": "keep"}}
+    keep["vars"] = {"check_run_dir": f"{tmp_path}/run"}
+    ready = {"check_result": check([], {}, SETTINGS, "", {}).model_dump(mode="json")}
+    play = {"hosts": "all", "gather_facts": False, "vars": ready, "tasks": [load, keep]}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = sorted((tmp_path / "run").iterdir())
+    assert [path.name for path in kept] == ["check.json", "check.xml"]
+    assert {path.stat().st_uid for path in kept} == {os.getuid()}
+    node = {"name": "Ask the node", "ansible.builtin.command": "true"}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"tasks": [node]}]))
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).returncode != 0
