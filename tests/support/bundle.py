@@ -28,6 +28,12 @@ C1_ALONE = {
 }
 #: Names the test process that started a process or a container: see leftovers.py.
 LABEL = "ALLUXIO_FUSE_TESTS"
+#: Of modules of other collections: ansible.posix.mount of ansible 12, kubernetes.core.helm and k8s_exec of ansible 14.
+DEPRECATED_ELSEWHERE = (
+    "Passing `warnings` to `exit_json` or `fail_json`",
+    "The 'status.values' return value",
+    "The 'return_code' return value",
+)
 VERDICT_TASK = "report : End as the verdict says"
 _RECAP = re.compile(
     r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE
@@ -51,6 +57,12 @@ class Run:
     def stages(self) -> dict[str, float]:
         """Seconds of each stage."""
         return {match["stage"]: float(match["seconds"]) for match in _STAGE.finditer(self.output)}
+
+    @property
+    def deprecations(self) -> list[str]:
+        """What this bundle still does that Ansible will not bear for long."""
+        said = [line for line in self.output.splitlines() if line.startswith("[DEPRECATION WARNING]")]
+        return [line for line in said if not any(known in line for known in DEPRECATED_ELSEWHERE)]
 
     def tasks(self, outcome: str) -> list[str]:
         """Names of the tasks that ended so (`changed`, `fatal`), once for each host and item."""
@@ -77,7 +89,12 @@ def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any
         done = subprocess.run(
             [str(ANSIBLE_PLAYBOOK), name, *arguments, "-e", f"@{extra.name}"],
             cwd=CHECKOUT,
-            env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
+            env={
+                **os.environ,
+                "ANSIBLE_FORCE_COLOR": "0",
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_DEPRECATION_WARNINGS": "1",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -95,8 +112,9 @@ def stages(*names: str, **variables: Any) -> Run:
 
 
 def succeed(run: Run) -> Run:
-    """The run, or a failure that shows the end of its output."""
+    """The run, or a failure that shows the end of its output, or what it does that is deprecated."""
     assert run.status == 0, f"exit status {run.status}\n{run.output[-6000:]}"
+    assert run.deprecations == []
     return run
 
 

@@ -1,6 +1,7 @@
 """Dataset, check and report as a playbook runs them, on a folder that pretends to be a mount: it must not pass."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +56,10 @@ def run_on(folder: Path, *hosts: str) -> tuple[Path, subprocess.CompletedProcess
     (folder / "hosts.ini").write_text("\n".join(hosts))
     command = [f"{sys.prefix}/bin/ansible-playbook", "-i", str(folder / "hosts.ini"), "-e", "__check_lead_s=2"]
     command.append(str(folder / "play.yml"))
-    return folder, subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert "[DEPRECATION WARNING]" not in done.stdout + done.stderr
+    return folder, done
 
 
 @pytest.fixture(scope="module")
