@@ -67,3 +67,14 @@ def test_site_file_is_the_planned_one(helm: Helm, planned: dict[str, Any]) -> No
     assert {key: made.get(key) for key in wanted.keys() - places} == {
         key: wanted[key] for key in wanted.keys() - places
     }
+
+
+@pytest.mark.parametrize(("quota", "said"), [("1Gi", "NO_CACHE"), (None, "CACHE")])
+def test_reads_go_past_workers_where_the_plan_has_them_do_so(helm: Helm, quota: str | None, said: str) -> None:
+    """Where the plan says nothing, the default is Alluxio's own, and not the chart's."""
+    own = {"alluxio_overrides": {"worker.tier_quota": quota}} if quota else {}
+    made = plan(fleet(4, VARIABLES | own, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+    data = helm.objects(values=chart_values(made))["ConfigMap", "alluxio-fuse"]["data"]
+    for name in ("imagenet", "clicks"):
+        site = dict(line.split("=", 1) for line in data[f"fuse-{name}.properties"].splitlines())
+        assert site["alluxio.user.file.readtype.default"] == said

@@ -52,6 +52,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"image": {"java": 11}, **worker(jvm={"collector": "Z"})},
         "worker.jvm.collector Z needs Java 15, and image.java is 11: write G1",
     ),
+    "read type as a property": (
+        {"fuse": {"properties": {"alluxio.user.file.readtype.default": "CACHE"}}},
+        "fuse.properties holds alluxio.user.file.readtype.default: write fuse.readType, or proxy.readType",
+    ),
     "property as a flag": (
         {"fuse": {"jvm": {"extra": ["-Ds3a.secretKey=x"]}}},
         "holds the property s3a.secretKey: write it under properties, or as a Secret",

@@ -117,6 +117,7 @@ def test_notes_tell_how_to_mount_and_watch(helm: Helm) -> None:
         "helm -n data test cache",
         "Claim for namespace vision: data-cache-alluxio-fuse-imagenet",
         "delete pod",
+        "fuse.readType CACHE",
     ):
         assert words in notes
 

@@ -8,6 +8,8 @@ import pytest
 import yaml
 from helm import CASES, CHART, Helm, Object, case, containers, pod_template
 
+from alluxio_fuse.plan.rules.properties import read_past_workers
+
 SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"}
 WITH_FUSE = ("object-store", "nvme-nodes", "shared-filesystem", "autoscaling", "official-image")
 
@@ -181,6 +183,25 @@ def test_what_was_written_is_in_the_store_when_close_returns(helm: Helm) -> None
     through = "alluxio.user.file.writetype.default=CACHE_THROUGH"
     assert through in properties(helm, "fuse-imagenet", dataset(writable=True))
     assert through not in properties(helm, "fuse-imagenet", dataset())
+
+
+READ_TYPE = "alluxio.user.file.readtype.default"
+PROXY: Object = {"networkPolicy": {"enabled": False}, "proxy": {"enabled": True}}
+
+
+@pytest.mark.parametrize("profile", ["tuned", "plain"])
+def test_reads_go_past_workers_unless_told_otherwise(helm: Helm, profile: str) -> None:
+    """A block that finds no room costs Alluxio 2.9.6 a connection to the store for good."""
+    values = {"profile": profile, **PROXY, **dataset()}
+    for component in ("fuse-imagenet", "proxy"):
+        assert f"{READ_TYPE}={read_past_workers(0).amount}" in properties(helm, component, values)
+
+
+def test_keeping_in_workers_what_is_read_is_said_for_all_or_for_one(helm: Helm) -> None:
+    two = {"datasets": [*dataset(fuse={"readType": "NO_CACHE"})["datasets"], {"name": "b", "source": "s3://b/b"}]}
+    values = {**PROXY, "fuse": {"readType": "CACHE"}, "proxy": {"enabled": True, "readType": "CACHE_PROMOTE"}, **two}
+    for component, said in (("fuse-imagenet", "NO_CACHE"), ("fuse-b", "CACHE"), ("proxy", "CACHE_PROMOTE")):
+        assert f"{READ_TYPE}={said}" in properties(helm, component, values)
 
 
 def test_affinity_of_the_user_comes_on_top(helm: Helm) -> None:

@@ -102,6 +102,7 @@ alluxio.fuse.jnifuse.libfuse.version: {{ $fuse.libfuse | quote }}
 alluxio.fuse.web.enabled: "true"
 alluxio.security.login.username: alluxio
 alluxio.user.client.cache.enabled: {{ $fuse.clientCache.enabled | quote }}
+alluxio.user.file.readtype.default: {{ $fuse.readType }}
 {{- if .dataset.writable }}
 alluxio.user.file.writetype.default: CACHE_THROUGH
 {{- end }}
@@ -119,7 +120,7 @@ alluxio.worker.data.server.domain.socket.as.uuid: "true"
 {{- end }}
 
 {{- define "alluxio.derived.proxy" -}}
-{}
+alluxio.user.file.readtype.default: {{ .root.Values.proxy.readType }}
 {{- end }}
 
 {{- define "alluxio.derived.mounts" -}}

@@ -53,6 +53,7 @@ SPARE = ref("spare")
 LABELS = ref("labels")
 DIGEST = string("^[0-9a-f]{64}$")
 RELATIVE = string("^[^/].*$")
+READ_TYPE = one_of("NO_CACHE", "CACHE", "CACHE_PROMOTE")
 
 DEFINITIONS: dict[str, Schema] = {
     "name": string("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", maxLength=63),
@@ -140,6 +141,7 @@ FUSE_OF_DATASET = {
     **JAVA,
     "mountOptions": items(string("^[a-z_]+(=[A-Za-z0-9._/-]+)?$"), uniqueItems=True),
     "libfuse": one_of(2, 3),
+    "readType": READ_TYPE,
     "clientCache": closed(
         {
             "enabled": BOOL,
@@ -244,7 +246,7 @@ VALUES: dict[str, Schema] = {
         }
     ),
     "mounts": closed({"interval": integer(10), "resources": ref("resources"), **PLACE}),
-    "proxy": closed({"enabled": BOOL, "replicas": integer(1), **JAVA, **PLACE}),
+    "proxy": closed({"enabled": BOOL, "replicas": integer(1), "readType": READ_TYPE, **JAVA, **PLACE}),
     "shortCircuit": closed({"enabled": BOOL, "path": ref("optionalPath")}),
     "serviceAccount": closed({"annotations": LABELS}),
     "priorityClass": closed(

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
 
 MIB = 2**20
@@ -142,9 +143,10 @@ def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str
 
 
 def _passed_on(service: Amounts) -> Amounts:
-    """Without what nodes keep for themselves: settings that were tuned there."""
+    """Without settings that were tuned on a node, which keeps them for itself; the read type is a value of its own."""
     shared = {key: amount for key, amount in service.items() if key not in SETTINGS}
-    return {**shared, "properties": _properties(service["properties"])}
+    read_type = service["properties"].get(READ_TYPE, UNSAID_READ_TYPE)
+    return {**shared, "read_type": read_type, "properties": _properties(service["properties"])}
 
 
 def _properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -253,6 +255,7 @@ def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
         **_java(fuse, in_memory),
         "mountOptions": fuse["mount_options"],
         "libfuse": fuse["libfuse_version"],
+        "readType": fuse["read_type"],
         "env": fuse.get("environment", {}),
         "pageCache": "0Mi",
         "clientCache": _client_cache(cache, points) if cache["enabled"] else {"enabled": False},

@@ -259,6 +259,7 @@ def own_address(address: str) -> Value[str]:
 
 
 READ_TYPE: Final = "alluxio.user.file.readtype.default"
+UNSAID_READ_TYPE: Final = "CACHE"  # what Alluxio does where nothing is said
 
 
 def read_past_workers(share: float) -> Value[str]:
