@@ -27,7 +27,7 @@ until [ $index -gt 31 ]; do
   case $(remove $index) in
     200) echo "$NODE_NAME: mounts are there, removed the taint $key" ;;
     422|404) index=$((index + 1)) ;;
-    403) echo "$NODE_NAME: the API server forbids patching nodes"; exit 1 ;;
+    403) echo "$NODE_NAME: the API server forbids removing the taint $key: see the ClusterRole and the ValidatingAdmissionPolicy of startup-taint"; exit 1 ;;
     *) echo "$NODE_NAME: the API server did not answer, trying again"; pause 5 ;;
   esac
 done

@@ -29,6 +29,9 @@ tests.dataset {{ $values.tests.dataset }} is not a dataset: write one of {{ incl
 fuse.startupTaint waits for mounts, but fuse.enabled is false: write fuse.startupTaint.enabled false
 {{- end }}
 {{- if $values.fuse.startupTaint.enabled }}
+{{- if semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version }}
+fuse.startupTaint gives its pods a token that may patch nodes, and Kubernetes {{ .Capabilities.KubeVersion.Major }}.{{ .Capabilities.KubeVersion.Minor }} cannot keep each to its own node, as 1.30 and later do: write fuse.startupTaint.enabled false
+{{- end }}
 {{- range $index, $dataset := $values.datasets }}
 {{- range $key := list "nodeSelector" "affinity" "tolerations" }}
 {{- if hasKey (default dict $dataset.fuse) $key }}
