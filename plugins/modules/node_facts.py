@@ -81,6 +81,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     speed,
     system,
     tuned,
+    units,
 )
 
 
@@ -94,6 +95,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     local = [url for url in parameters["sources"] if url.startswith("file://")]
     return {
         **system.read_system(),
+        "containerd_files": units.open_files("containerd.service"),
         "shared_root": bool(root and root["shared"]),
         "filesystems": filesystems.read_filesystems(seen, record),
         "block_devices": blockdev.read_devices(seen),

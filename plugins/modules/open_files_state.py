@@ -12,6 +12,10 @@ options:
   unit:
     description: A unit whose limit is wanted, too.
     type: str
+  wanted:
+    description: How many files its containers shall be able to open.
+    type: int
+    default: 0
 author:
   - alluxio-fuse
 """
@@ -36,40 +40,53 @@ unit:
   description: What the unit's processes may open; nothing without a unit of that name, or without systemd.
   returned: success
   type: int
+process:
+  description: What the main process of the unit may open now; nothing where it does not run.
+  returned: success
+  type: int
+short:
+  description: Whether a restart is needed for C(wanted), because that process may open fewer, or has failed.
+  returned: success
+  type: bool
 systemd:
   description: Whether systemd is PID 1, so that what holds at boot is read.
   returned: success
   type: bool
 """
 
-import subprocess
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import system
+from ansible_collections.alluxio.fuse.plugins.module_utils import system, units
 
 
-def unit_limit(answer: str, kernel: int) -> int | None:
-    """The limit in the answer of `systemctl show --property LoadState,LimitNOFILE`; None where no unit is loaded."""
-    values = dict(line.split("=", 1) for line in answer.splitlines() if "=" in line)
-    if values.get("LoadState") != "loaded":
+def unit_limit(about: dict[str, str], kernel: int) -> int | None:
+    """The limit in C(LoadState) and C(LimitNOFILE) of a unit; None where no unit is loaded."""
+    if about.get("LoadState") != "loaded":
         return None
-    limit = values.get("LimitNOFILE", "infinity")
+    limit = about.get("LimitNOFILE", "infinity")
     return min(int(limit), kernel) if limit.isdigit() else kernel
 
 
 def main() -> None:
     """Run as a module."""
-    module = AnsibleModule(argument_spec={"unit": {"type": "str"}}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={"unit": {"type": "str"}, "wanted": {"type": "int", "default": 0}}, supports_check_mode=True
+    )
     kernel = int(Path("/proc/sys/fs/nr_open").read_text(encoding="ascii"))
-    about = system.read_system()
+    about, unit = system.read_system(), module.params["unit"]
     systemd = about["service_manager"] == "systemd"
-    answer = ""
-    if systemd and module.params["unit"]:
-        show = ["systemctl", "show", "--property", "LoadState,LimitNOFILE", module.params["unit"]]
-        answer = subprocess.run(show, capture_output=True, text=True, check=True, env=system.TOOLS).stdout
+    asked = systemd and unit
+    process = units.open_files(unit) if asked else None
+    failed = bool(asked) and units.show(unit, "ActiveState").get("ActiveState") in ("failed", "activating")
     module.exit_json(
-        changed=False, kernel=kernel, session=about["nofile"], unit=unit_limit(answer, kernel), systemd=systemd
+        changed=False,
+        kernel=kernel,
+        session=about["nofile"],
+        unit=unit_limit(units.show(unit, "LoadState", "LimitNOFILE"), kernel) if asked else None,
+        process=process,
+        short=failed or (process is not None and process < module.params["wanted"]),
+        systemd=systemd,
     )
 
 

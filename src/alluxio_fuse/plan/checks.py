@@ -8,6 +8,7 @@ from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.process import nofile
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
@@ -108,6 +109,22 @@ def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
             listed.setdefault(f"{distribution.id} {distribution.version}", []).append(host)
     for running, hosts in listed.items():
         problems.warn("distribution", f"the roles were never run on {running}: {', '.join(hosts)}; see docs/support.md")
+
+
+def warn_of_restarts(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> None:
+    """Where role limits restarts containerd: its containers inherit its own limit of open files."""
+    if intent.alluxio_platform != "kubernetes" or not intent.alluxio_kubernetes.node_access:
+        return
+    wanted = {host: nofile(known.nofile.hard).amount for host, known in facts.items()}
+    short = [host for host, known in facts.items() if (known.containerd_files or wanted[host]) < wanted[host]]
+    if short:
+        now = min(facts[host].containerd_files or 0 for host in short)
+        problems.warn(
+            "containerd",
+            f"preparing the nodes restarts it on {', '.join(short)}, one node after the other: containers may open"
+            f" {now} files there, and {wanted[short[0]]} are wanted. Running containers go on; a node whose containerd"
+            " does not come back stops the run",
+        )
 
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:

@@ -184,6 +184,7 @@ class Facts(_Fact):
     swap: int
     cgroup: Cgroup
     nofile: Nofile
+    containerd_files: int | None = None  # what the node's containerd, and containers, may open; null: none runs
     shared_root: bool
     filesystems: list[Filesystem]
     block_devices: list[BlockDevice]

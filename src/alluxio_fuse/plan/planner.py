@@ -10,7 +10,14 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
 from alluxio_fuse.plan.budget import budget
-from alluxio_fuse.plan.checks import check_distributions, check_fleet, check_folders, check_paths, check_platform
+from alluxio_fuse.plan.checks import (
+    check_distributions,
+    check_fleet,
+    check_folders,
+    check_paths,
+    check_platform,
+    warn_of_restarts,
+)
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
@@ -103,6 +110,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
         )
     facts = {name: known for name, (_, known) in read.items()}
     check_distributions(facts, problems)
+    warn_of_restarts(intent, facts, problems)
     kinds = {
         name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
         for name, known in read.items()

@@ -421,3 +421,21 @@ def test_a_gate_above_an_ordinary_ssd_is_unwise() -> None:
 def test_the_smallest_files_decide_whether_files_count() -> None:
     jpeg = {"name": "jpeg", "source": "s3://b/jpeg", "files": 100_000, "bytes": "10Gi"}
     assert plan(v100(alluxio_datasets=[IMAGENET, jpeg])).fleet["gate"].amount["files_per_s"] > 8000
+
+
+def test_the_plan_says_where_containerd_will_be_restarted() -> None:
+    said = {"alluxio_datasets": [IMAGENET], "alluxio_platform": "kubernetes"}
+    hosts = fleet(4, said, memory=512, disk=2000)
+    for name, files in (("node-1", 1024), ("node-2", 65536), ("node-3", 4096)):
+        hosts[name]["facts"]["containerd_files"] = files
+    warned = {one["path"]: one["message"] for one in plan(hosts).warnings}
+    assert "restarts it on node-1, node-3, one node after the other" in warned["containerd"]
+    assert "1024 files there, and 65536 are wanted" in warned["containerd"]
+    elsewhere = {"alluxio_kubernetes": {"node_access": False}}
+    unseen = {name: host | {"variables": host["variables"] | elsewhere} for name, host in hosts.items()}
+    in_podman = {
+        name: host | {"variables": host["variables"] | {"alluxio_platform": "containers"}}
+        for name, host in hosts.items()
+    }
+    for others in (unseen, in_podman):
+        assert "containerd" not in {one["path"] for one in plan(others).warnings}
