@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import struct
-from pathlib import Path
 
 GETFLAGS = 0x80086601  # FS_IOC_GETFLAGS
 SETFLAGS = 0x40086602  # FS_IOC_SETFLAGS
 IMMUTABLE = 0x10
 
 
-def get(path: Path) -> bool | None:
-    """Whether the flag is set, None where the filesystem does not know it."""
-    handle = os.open(path, os.O_RDONLY)
+def get(handle: int) -> bool | None:
+    """Whether the flag of what is open is set, None where the filesystem does not know it."""
     try:
         return bool(_flags(handle) & IMMUTABLE)
     except OSError:
         return None
-    finally:
-        os.close(handle)
 
 
-def set_flag(path: Path, wanted: bool) -> bool:
+def set_flag(handle: int, wanted: bool) -> bool:
     """Set or clear the flag; whether it is set now. A filesystem without it is left as it is."""
-    handle = os.open(path, os.O_RDONLY)
     try:
         flags = _flags(handle)
         if bool(flags & IMMUTABLE) != wanted:
             fcntl.ioctl(handle, SETFLAGS, struct.pack("l", flags ^ IMMUTABLE))
     except OSError:
         return False
-    finally:
-        os.close(handle)
     return wanted
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.alluxio.fuse.plugins.module_utils import steps
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_of
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
 
 FILE = "media.json"
 SECONDS = 2
 MIB = 2**20
+SIZE = 256 * MIB
 SLOWEST = {"ssd": 100, "hdd": 20}  # MB/s below which a disk is broken, throttled, or not what it was said to be
 Medium = dict[str, Any]
 
@@ -52,28 +55,41 @@ def fio() -> str | None:
 
 
 def measure(folder: str) -> dict[str, Any]:
-    """{read_mb_s, write_mb_s} past the page cache, of a file that is gone afterwards; a RuntimeError says why not."""
+    """{read_mb_s, write_mb_s} past the page cache, of a file that is gone afterwards; a RuntimeError says why not.
+
+    The folder may be another user's, so the file is in a folder of root's own, entered by its handle.
+    """
     tool = fio()
-    room = os.statvfs(folder)
-    size = min(256 * MIB, room.f_bavail * room.f_frsize // 4) // MIB * MIB
-    if tool is None or size == 0:
-        raise RuntimeError("there is no fio" if tool is None else "there is no room for a file of 1 MiB")
-    file = Path(folder, ".speed")
-    speeds = {}
+    parent, name = steps.folder(folder), f".speed-{secrets.token_hex(8)}"
     try:
-        for way in ("write", "read"):
-            command = [
-                *(tool, "--name=speed", f"--filename={file}", f"--size={size}", f"--rw={way}", "--bs=1M", "--direct=1"),
-                *("--ioengine=libaio", "--iodepth=16", f"--runtime={SECONDS}", "--time_based", "--output-format=json"),
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, env=TOOLS, cwd=folder)
-            if done.returncode != 0:
-                raise RuntimeError(f"fio: {(done.stderr or done.stdout).strip()[-200:]}")
-            answer = json.loads(done.stdout[done.stdout.index("{") :])
-            speeds[f"{way}_mb_s"] = round(answer["jobs"][0][way]["bw_bytes"] / 1e6)
+        room = os.fstatvfs(parent)
+        size = min(SIZE, room.f_bavail * room.f_frsize // 4) // MIB * MIB
+        if tool is None or size == 0:
+            raise RuntimeError("there is no fio" if tool is None else "there is no room for a file of 1 MiB")
+        os.mkdir(name, 0o700, dir_fd=parent)
+        inside = os.open(name, steps.OPEN, dir_fd=parent)
+        try:
+            return {f"{way}_mb_s": _run(tool, way, size, inside) for way in ("write", "read")}
+        finally:
+            steps.empty(inside)
+            os.close(inside)
+            os.rmdir(name, dir_fd=parent)
     finally:
-        file.unlink(missing_ok=True)
-    return speeds
+        os.close(parent)
+
+
+def _run(tool: str, way: str, size: int, inside: int) -> int:
+    """MB/s of one way, in the folder that is open."""
+    command = [
+        *(tool, "--name=speed", "--filename=speed", f"--size={size}", f"--rw={way}", "--bs=1M", "--direct=1"),
+        *("--ioengine=libaio", "--iodepth=16", f"--runtime={SECONDS}", "--time_based", "--output-format=json"),
+    ]
+    where = f"/proc/self/fd/{inside}"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=TOOLS, cwd=where)
+    if done.returncode != 0:
+        raise RuntimeError(f"fio: {(done.stderr or done.stdout).strip()[-200:]}")
+    answer = json.loads(done.stdout[done.stdout.index("{") :])
+    return round(answer["jobs"][0][way]["bw_bytes"] / 1e6)
 
 
 def trusted(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> dict[str, dict[str, Any]]:

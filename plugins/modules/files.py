@@ -10,6 +10,7 @@ description:
   - What C(file) with C(state=directory) and C(copy) with C(content) do, item by item in the order given. A run of a
     module costs half a second on a small machine, and a node has a dozen of them.
   - Contents are never shown, as keys may be in them.
+  - No symbolic link is followed that a user other than root could have put there.
 options:
   items:
     description: The files and folders.
@@ -62,48 +63,77 @@ differences:
 """
 
 import os
+import secrets
 import stat
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import steps
 
 
 def difference(item: dict[str, Any]) -> tuple[str, str] | None:
     """(now, planned) of an item that is not as it should be; a ValueError where something else is in its place."""
-    path, content = Path(item["path"]), item.get("content")
-    kind, is_kind = ("folder", stat.S_ISDIR) if content is None else ("file", stat.S_ISREG)
-    wanted = (item["uid"], item["gid"], int(item["mode"], 8))
+    content = item.get("content")
     try:
-        about = path.stat()
+        about, text = _folder(item) if content is None else _file(item)
     except FileNotFoundError:
-        return "nothing", kind
-    if not is_kind(about.st_mode):
-        raise ValueError(f"{path} is there and is no {kind}: move it away")
-    if content is not None and path.read_bytes() != content.encode():
+        return "nothing", "folder" if content is None else "file"
+    if content is not None and text != content.encode():
         return "another content", "the planned one"
+    wanted = (item["uid"], item["gid"], int(item["mode"], 8))
     found = (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode))
     return None if found == wanted else (_owner(found), _owner(wanted))
 
 
 def write(item: dict[str, Any]) -> None:
     """Make one item as it should be; a file is there whole or not at all, and at no moment with another mode."""
-    path, content = Path(item["path"]), item.get("content")
+    content = item.get("content")
     if content is None:
-        path.mkdir(parents=True, exist_ok=True)
-        _give(path, item)
-    else:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as stream:
-            stream.write(content)
-        new = Path(stream.name)
-        _give(new, item)
-        new.replace(path)
+        handle = steps.folder(item["path"], make=True)
+        try:
+            _give(handle, item)
+        finally:
+            os.close(handle)
+        return
+    parent, name = steps.above(item["path"])
+    part = f".{name}.{secrets.token_hex(8)}"
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=parent), "wb") as stream:
+            stream.write(content.encode())
+            stream.flush()
+            _give(stream.fileno(), item)
+        os.replace(part, name, src_dir_fd=parent, dst_dir_fd=parent)
+    finally:
+        if steps.kind(part, parent):
+            os.unlink(part, dir_fd=parent)
+        os.close(parent)
 
 
-def _give(path: Path, item: dict[str, Any]) -> None:
-    os.chown(path, item["uid"], item["gid"])
-    path.chmod(int(item["mode"], 8))
+def _folder(item: dict[str, Any]) -> tuple[os.stat_result, bytes]:
+    try:
+        handle = steps.folder(item["path"])
+    except NotADirectoryError as error:
+        raise ValueError(f"{item['path']} is there and is no folder: move it away") from error
+    try:
+        return os.fstat(handle), b""
+    finally:
+        os.close(handle)
+
+
+def _file(item: dict[str, Any]) -> tuple[os.stat_result, bytes]:
+    parent, name = steps.above(item["path"])
+    try:
+        if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            raise ValueError(f"{item['path']} is there and is no file: move it away")
+        with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent), "rb") as stream:
+            return os.fstat(stream.fileno()), stream.read()
+    finally:
+        os.close(parent)
+
+
+def _give(handle: int, item: dict[str, Any]) -> None:
+    os.fchown(handle, item["uid"], item["gid"])
+    os.fchmod(handle, int(item["mode"], 8))
 
 
 def _owner(found: tuple[int, int, int]) -> str:

@@ -11,6 +11,8 @@ description:
     mounted (root's, mode 0000, immutable where the filesystem knows that), so that no cache fills the disk below.
     While something is mounted there the folder below is out of reach and is left alone.
   - Takes a folder away without ever crossing into a mount, which C(file) with C(state=absent) would empty.
+  - Follows no symbolic link that a user other than root could have put there. With O(guard=true) the folder above must
+    be root's, with no right for others to write, and the folder itself no link.
 options:
   path:
     description: The folder.
@@ -37,7 +39,8 @@ options:
     type: bool
     default: false
   before:
-    description: With O(state=absent), C(uid), C(gid) and C(mode) of a folder that was there before; it stays, empty.
+    description:
+      - With O(state=absent), C(uid), C(gid) and C(mode) of a folder that was there before. It stays and gets them back.
     type: dict
 author:
   - alluxio-fuse
@@ -57,55 +60,122 @@ immutable:
   type: bool
 """
 
-import shutil
-from pathlib import Path
+import os
+import stat
+from pathlib import PurePosixPath
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import immutable, mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import immutable, mounts, steps
 
 
 def present(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     """Make the folder, or bring owner, mode and flag in line."""
-    path, guard = Path(parameters["path"]), parameters["guard"]
-    if mounts.mount_at(mounts.read_mounts(), str(path)) and guard:
+    path, guard = str(PurePosixPath(parameters["path"])), parameters["guard"]
+    if guard and mounts.mount_at(mounts.read_mounts(), path):
         return {"changed": False, "immutable": False}
     owner = 0 if guard else parameters["owner"]
     mode = int(parameters["mode"] or ("0000" if guard else "0755"), 8)
-    exists = path.is_dir()
-    if exists:
-        about = path.stat()
-        right = (about.st_uid, about.st_gid, about.st_mode & 0o7777) == (owner, owner, mode)
-        flag = immutable.get(path)
-        if right and flag in (None, guard):
-            return {"changed": False, "immutable": bool(flag)}
-    if check:
-        return {"changed": True, "immutable": guard}
-    if exists:
-        immutable.set_flag(path, False)
+    try:
+        handle = guarded(path) if guard else steps.folder(path)
+    except FileNotFoundError:
+        if check:
+            return {"changed": True, "immutable": guard}
+        handle = guarded(path, make=True) if guard else steps.folder(path, make=True)
+        made = True
     else:
-        path.mkdir(parents=True)
-    shutil.chown(path, owner, owner)
-    path.chmod(mode)
-    return {"changed": True, "immutable": immutable.set_flag(path, True) if guard else False}
+        made = False
+    try:
+        about = os.fstat(handle)
+        right = (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)) == (owner, owner, mode)
+        flag = immutable.get(handle)
+        if right and flag in (None, guard):
+            return {"changed": made, "immutable": bool(flag)}
+        if check:
+            return {"changed": True, "immutable": guard}
+        immutable.set_flag(handle, False)
+        os.fchown(handle, owner, owner)
+        os.fchmod(handle, mode)
+        return {"changed": True, "immutable": immutable.set_flag(handle, True) if guard else False}
+    finally:
+        os.close(handle)
+
+
+def guarded(path: str, make: bool = False) -> int:
+    """A handle on a folder that is to be mounted on. A ValueError says how another user could put a link there."""
+    parent, name = steps.above(path, make)
+    try:
+        if not steps.roots(parent):
+            about = os.fstat(parent)
+            raise ValueError(
+                f"{PurePosixPath(path).parent} belongs to {about.st_uid}:{about.st_gid} with mode"
+                f" {stat.S_IMODE(about.st_mode):04o}, so others than root can replace {name}, which is to be"
+                " mounted on: give it to root, with a mode that lets its group and others read only"
+            )
+        found = steps.kind(name, parent)
+        if found == "link":
+            raise ValueError(steps.said_of_link(path))
+        if found is None and make:
+            os.mkdir(name, 0o700, dir_fd=parent)
+        return os.open(name, steps.OPEN, dir_fd=parent)
+    finally:
+        os.close(parent)
 
 
 def absent(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     """Take the folder away; a ValueError says which mount is in the way."""
-    path, before = Path(parameters["path"]), parameters["before"]
+    path = str(PurePosixPath(parameters["path"]))
     points = [mount["point"] for mount in mounts.read_mounts()]
-    inside = [point for point in points if point == str(path) or point.startswith(f"{path}/")]
+    inside = [point for point in points if point == path or point.startswith(f"{path}/")]
     if inside and not check:
         raise ValueError(f"{inside[0]} is still mounted, so {path} stays: unmount it first")
-    stays = not path.is_dir() or (not parameters["contents"] and any(path.iterdir()))
-    if not stays and not check:
-        immutable.set_flag(path, False)
-        shutil.rmtree(path)
+    try:
+        parent, name = steps.above(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return {"changed": False, "immutable": False}
+    try:
+        return {"changed": remove(parent, name, parameters, check), "immutable": False}
+    finally:
+        os.close(parent)
+
+
+def remove(parent: int, name: str, parameters: dict[str, Any], check: bool) -> bool:
+    """Whether the folder of that name is taken away, or emptied where it was there before."""
+    before, contents = parameters["before"], parameters["contents"]
+    found = steps.kind(name, parent)
+    if found not in ("folder", "link"):
+        return False
+    if found == "link" and not before:
+        raise ValueError(f"{parameters['path']} is a symbolic link, which this deployment did not make: take it away")
+    handle = steps.folder(parameters["path"]) if before else os.open(name, steps.OPEN, dir_fd=parent)
+    try:
+        with os.scandir(handle) as entries:
+            full = next(entries, None) is not None
         if before:
-            path.mkdir()
-            shutil.chown(path, before["uid"], before["gid"])
-            path.chmod(int(before["mode"], 8))
-    return {"changed": not stays, "immutable": False}
+            return bring_back(handle, before, full and contents, check)
+        if full and not contents:
+            return False
+        if not check:
+            immutable.set_flag(handle, False)
+            steps.empty(handle)
+            os.rmdir(name, dir_fd=parent)
+        return True
+    finally:
+        os.close(handle)
+
+
+def bring_back(handle: int, before: dict[str, Any], clear: bool, check: bool) -> bool:
+    """Whether a folder that was there before changes: what was made in it goes, owner and mode are those of before."""
+    about = os.fstat(handle)
+    wanted = (int(before["uid"]), int(before["gid"]), int(before["mode"], 8))
+    same = (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)) == wanted and not immutable.get(handle)
+    if not check and (clear or not same):
+        immutable.set_flag(handle, False)
+        if clear:
+            steps.empty(handle)
+        os.fchown(handle, wanted[0], wanted[1])
+        os.fchmod(handle, wanted[2])
+    return clear or not same
 
 
 def main() -> None:

@@ -41,6 +41,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     if platform != "kubernetes":
+        _check_readers(intent, problems)
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes"
             problems.refuse("alluxio_kubernetes", "given", f"the platform is {platform}", remedy)
@@ -62,6 +63,26 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
+
+
+def _check_readers(intent: FleetIntent, problems: Problems) -> None:
+    """The folder above a mount point is root's: who could write there could put a link where root mounts."""
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        readers, path = dataset.readers, f"alluxio_datasets[{index}].readers"
+        if readers.uid:
+            problems.refuse(
+                f"{path}.uid",
+                str(readers.uid),
+                "the folder above the mount point would be that user's, who could put a link where root mounts",
+                'remove it, and let them in by their group: {gid: …, mode: "0750"}',
+            )
+        if int(readers.mode, 8) & 0o022:
+            problems.refuse(
+                f"{path}.mode",
+                readers.mode,
+                "others than root could write above the mount point, and put a link where root mounts",
+                f'write "{int(readers.mode, 8) & ~0o022:04o}": it says who may enter, not who may write to files',
+            )
 
 
 def check_folders(intent: FleetIntent, problems: Problems) -> None:

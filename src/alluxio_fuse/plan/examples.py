@@ -137,11 +137,11 @@ def examples() -> dict[str, Hosts]:
     }
     teams = v100 | {
         "alluxio_datasets": [
-            vision | {"cache": {"share": 0.6}, "readers": {"uid": 2001, "gid": 2000, "mode": "0750"}},
+            vision | {"cache": {"share": 0.6}, "readers": {"gid": 2000, "mode": "0750"}},
             speech
             | {
                 "cache": {"share": 0.4},
-                "readers": {"uid": 3001, "gid": 3000, "mode": "0750"},
+                "readers": {"gid": 3000, "mode": "0750"},
                 "freshness": "within: 10m",
             },
         ]

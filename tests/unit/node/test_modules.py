@@ -127,13 +127,13 @@ def test_files_are_written_once_and_never_shown(tmp_path: Path) -> None:
 def test_a_file_has_its_mode_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are in it: `copy` sets owner and mode of a new file only after it is in place."""
     seen: list[int] = []
-    replace = Path.replace
+    replace = os.replace
 
-    def noted(new: Path, path: Path) -> None:
-        seen.append(new.stat().st_mode & 0o777)
-        replace(new, path)
+    def noted(new: str, name: str, src_dir_fd: int, dst_dir_fd: int) -> None:
+        seen.append((tmp_path / new).stat().st_mode & 0o777)
+        replace(new, name, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
-    monkeypatch.setattr(Path, "replace", noted)
+    monkeypatch.setattr(os, "replace", noted)
     mine = {"uid": os.getuid(), "gid": os.getgid()}
     files.write({"path": str(tmp_path / "site"), "content": "key", "mode": "0640", **mine})
     assert seen == [0o640]
