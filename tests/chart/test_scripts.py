@@ -104,6 +104,19 @@ class TestPrepare:
         (cache / "data").rmdir()
         assert self.prepare(parent, "data-cache/imagenet", cache, "/mnt/nvme0/cache").returncode == 0
 
+    @pytest.mark.parametrize("link", [".owner", "data"])
+    def test_follows_no_link_of_a_reader(self, tmp_path: Path, link: str) -> None:
+        parent, victim = tmp_path / "parent", tmp_path / "victim"
+        parent.mkdir(mode=0o711)
+        victim.mkdir(mode=0o751)
+        (parent / link).symlink_to(victim / "made" if link == ".owner" else victim)
+        done = self.prepare(parent)
+        assert done.returncode == 1
+        assert f"{parent}/{link}" in done.stderr
+        assert "is a symbolic link" in done.stderr
+        assert (list(victim.iterdir()), victim.stat().st_mode & 0o777) == ([], 0o751)
+        assert parent.stat().st_mode & 0o777 == 0o711
+
     def test_refuses_to_hide_files(self, tmp_path: Path) -> None:
         self.prepare(tmp_path)
         (tmp_path / "data").chmod(0o755)

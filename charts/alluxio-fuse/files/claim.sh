@@ -3,6 +3,10 @@
 claim() {
   # A pod of an older release, which is left to its readers, does not know its node.
   local node=${NODE_NAME:-this node} held
+  if [ -L "$1/.owner" ]; then
+    echo "$node: $2/.owner is a symbolic link, which a user who can write there has put there: look where it leads, take it away" >&2
+    exit 1
+  fi
   if [ ! -e "$1/.owner" ]; then
     held=$(find "$1" -mindepth 1 -maxdepth 1 ! -name lost+found ! -name "${5:-lost+found}" -printf '%f\n' -quit)
     if [ -n "$held" ]; then

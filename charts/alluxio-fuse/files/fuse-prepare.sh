@@ -6,6 +6,10 @@ parent=$1 uid=$2 gid=$3 mode=$4 owner=$5 cache=${6:-}
 
 mounted() { awk -v point="$parent/data" '$5 == point {found = 1} END {exit !found}' /proc/self/mountinfo; }
 
+if [ -L "$parent/data" ]; then
+  echo "$parent/data on this node is a symbolic link, and a mount would follow it: look where it leads, take it away" >&2
+  exit 1
+fi
 empty=''
 mounted || [ -n "$(ls -A "$parent/data" 2>/dev/null)" ] || empty=data
 claim "$parent" "$parent" "$owner" fuse.mountRoot "$empty"
