@@ -20,5 +20,14 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        doors = ("units", "unit_folders", "unit_items", "unit_words", "unit_command", "unit_environment", "java_home")
+        doors = (
+            "units",
+            "unit_folders",
+            "unit_items",
+            "former_homes",
+            "unit_words",
+            "unit_command",
+            "unit_environment",
+            "java_home",
+        )
         return filters(host, *doors)

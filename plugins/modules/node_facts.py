@@ -24,6 +24,11 @@ options:
     type: list
     elements: path
     default: []
+  claims:
+    description: Places that the deployment is to have for itself; those that hold what is not its own are told.
+    type: list
+    elements: path
+    default: []
   sources:
     description: Dataset sources; the C(file://) ones are looked at, others are for the controller to ask.
     type: list
@@ -66,11 +71,13 @@ facts:
   type: dict
 """
 
+from pathlib import PurePosixPath
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     blockdev,
+    claims,
     filesystems,
     gpu,
     leftovers,
@@ -107,6 +114,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "listeners": network.read_listeners(set(parameters["ports"])),
         "mounts": [{key: mount[key] for key in ("point", "type", "source", "options")} for mount in seen],
         "mount_points": {path: mounts.mount_point_state(seen, path) for path in parameters["mount_points"]},
+        "taken": claims.taken(record, parameters["claims"], beside(parameters["mount_points"])),
         "sources": {
             url: sources.read_source(
                 url, parameters["service_uid"], parameters["source_budget"], parameters["markers"].get(url)
@@ -120,6 +128,11 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def beside(mount_points: list[str]) -> list[str]:
+    """What may lie above a mount point: itself, and the chart's mark of whose the folder is."""
+    return [place for point in mount_points for place in (point, f"{PurePosixPath(point).parent}/.owner")]
+
+
 def main() -> None:
     """Run as a module."""
     module = AnsibleModule(
@@ -127,6 +140,7 @@ def main() -> None:
             "name": {"type": "str", "default": "alluxio-fuse"},
             "state_dir": {"type": "path"},
             "mount_points": {"type": "list", "elements": "path", "default": []},
+            "claims": {"type": "list", "elements": "path", "default": []},
             "sources": {"type": "list", "elements": "str", "default": []},
             "markers": {"type": "dict", "default": {}},
             "ports": {"type": "list", "elements": "int", "default": []},

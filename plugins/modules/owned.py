@@ -9,6 +9,9 @@ short_description: The ownership record of a node
 description:
   - Writes down what a deployment is about to make on a node, before it is made; strikes it out after it was removed.
   - What the record already names keeps the data of its first writing, which knew the state before.
+  - An item with C(contents) or C(new) in its data must be absent, or an empty folder, when the record first names it;
+    anything else there is somebody else's, and is refused before anything is written.
+  - Any other folder that is there already is recorded with C(before), its uid, gid and mode, so that removal leaves it.
   - The record is written atomically; an empty one is removed.
 options:
   name:
@@ -78,7 +81,7 @@ parents:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils import claims, ownership
 
 
 def main() -> None:
@@ -107,12 +110,16 @@ def main() -> None:
     except ownership.RecordError as error:
         module.fail_json(msg=str(error))
     items = ownership.with_parents(module.params["items"]) if module.params["parents"] else module.params["items"]
-    after = change(before, items)
+    parents = [item["id"] for item in items if item not in module.params["items"]]
+    try:
+        after = change(before, claims.claimed(before, items) if module.params["state"] == "present" else items)
+    except ownership.RecordError as error:
+        module.fail_json(msg=str(error))
     if after != before and not module.check_mode:
         ownership.save(state_dir, after)
     module.exit_json(
         changed=after != before,
-        parents=[item["id"] for item in items if item not in module.params["items"]],
+        parents=parents,
         owned=[item for item in after["items"] if role in (None, item["data"].get("role"))],
         diff={
             "before": module.jsonify(before["items"]),

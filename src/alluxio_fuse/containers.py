@@ -90,15 +90,21 @@ def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[
 def owned_items(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
     """What the containers platform makes on a host, as items of the ownership record, in the order of making."""
     points = [service["mount_point"] for service in services if service["mount_point"]]
+    parents = [service["mount_parent"]["path"] for service in services if service["mount_parent"]]
     items = [("directory", folder["path"], True) for folder in _filled(services, state_dir)]
     items += [("directory", folder["path"], False) for folder in _entered(services)]
     items += [("directory", point, False) for point in points]
-    items += [("mount", service["mount_parent"]["path"], False) for service in services if service["mount_parent"]]
+    items += [("mount", parent, False) for parent in parents]
     items += [("container", service["name"], False) for service in services]
     return [
-        {"kind": kind, "id": key, "data": {"role": "platform_containers", "contents": contents}}
+        owned_item("platform_containers", kind, key, contents, key in {*parents, *points})
         for kind, key, contents in items
     ]
+
+
+def owned_item(role: str, kind: str, key: str, contents: bool, new: bool) -> dict[str, Any]:
+    """An item of the ownership record; `new`: refused where it is there before us and not empty, as with `contents`."""
+    return {"kind": kind, "id": key, "data": {"role": role, "contents": contents, **({"new": True} if new else {})}}
 
 
 def left(owned: Sequence[Mapping[str, Any]], services: Sequence[Mapping[str, Any]], deployment: str) -> dict[str, Any]:
@@ -115,8 +121,8 @@ def left(owned: Sequence[Mapping[str, Any]], services: Sequence[Mapping[str, Any
     theirs = {*points, *(names.mount_parent(deployment, dataset) for dataset in datasets)}
 
     def is_theirs(path: PurePosixPath) -> bool:
-        cache = path.name in datasets and str(path.parent) != names.state_dir(deployment)
-        return str(path) in theirs or cache
+        cache = path.parent.name == "client-cache" and str(path.parent) != names.state_dir(deployment)
+        return str(path) in theirs or (cache and path.name in datasets)
 
     folders = [
         item for item in owned if item["kind"] in ("directory", "mount") and is_theirs(PurePosixPath(item["id"]))

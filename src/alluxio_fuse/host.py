@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from alluxio_fuse.containers import SETTINGS_VARIABLE, digest
+from alluxio_fuse.containers import SETTINGS_VARIABLE, digest, owned_item
 
 ROLE = "platform_host"
 
@@ -57,14 +57,26 @@ def unit_folders(made: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict
     return _filled(made, state_dir) + _entered(made)
 
 
-def unit_items(made: Sequence[Mapping[str, Any]], state_dir: str, home: str) -> list[dict[str, Any]]:
-    """What the host platform makes, as items of the ownership record, in the order of making."""
-    items = [("directory", home, True)]
+def unit_items(
+    made: Sequence[Mapping[str, Any]], state_dir: str, home: str, unpacked: str, program: str
+) -> list[dict[str, Any]]:
+    """What the host platform makes, as items of the ownership record, in the order of making.
+
+    unpacked: the folder in `home` that Alluxio is unpacked to, removed with what is in it; program: what systemd runs.
+    """
+    alone = {home, *(unit["mount_point"] for unit in made), *(unit["mount_parent"]["path"] for unit in made)}
+    items = [("directory", home, False), ("directory", unpacked, True), ("file", program, False)]
     items += [("directory", folder["path"], True) for folder in _filled(made, state_dir)]
     items += [("directory", folder["path"], False) for folder in _entered(made)]
     items += [("directory", unit["mount_point"], False) for unit in made]
     items += [("unit", unit["name"], False) for unit in made]
-    return [{"kind": kind, "id": key, "data": {"role": ROLE, "contents": contents}} for kind, key, contents in items]
+    return [owned_item(ROLE, kind, key, contents, key in alone) for kind, key, contents in items]
+
+
+def former_homes(owned: Sequence[Mapping[str, Any]], home: str, unpacked: str) -> list[dict[str, Any]]:
+    """Items of the record: folders in `home` that Alluxio was unpacked to from an earlier image."""
+    folders = [dict(item) for item in owned if item["kind"] == "directory" and item["id"] != unpacked]
+    return [item for item in folders if item["id"].rpartition("/")[0] == home]
 
 
 def unit_words(words: Sequence[str]) -> str:

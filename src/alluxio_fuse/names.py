@@ -10,6 +10,16 @@ def state_dir(name: str) -> str:
     return f"/var/lib/{name}"
 
 
+def home(name: str) -> str:
+    """Folder on each node of platform `host` with Alluxio itself."""
+    return f"/opt/{name}"
+
+
+def media_folder(name: str, base: str, use: str) -> str:
+    """Our folder for `tier` or `client-cache` in a folder for caches: below the state folder it needs no name."""
+    return f"{base}/{use}" if base.startswith(f"{state_dir(name)}/") else f"{base}/{name}/{use}"
+
+
 def mount_root(name: str) -> str:
     """Folder above the parents of all mount points."""
     return f"/mnt/{name}"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.claims import claims
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.distributions import LISTED, RUN, release
@@ -31,7 +32,7 @@ _MOUNTED = {
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_root, mount_points, ports, directories, markers: {source: {file, sha256}},
+    Returns `{name, state_dir, mount_root, mount_points, claims, ports, directories, markers: {source: {file, sha256}},
     object_stores: [{name, source, s3}], platform, image, folders: [{path, read_only}]}`, the last being what a pod that
     stands in for the node sees of it, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace,
     node_access, pull_secrets, keep_journal}`.
@@ -59,6 +60,14 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "state_dir": names.state_dir(name),
         "mount_root": names.mount_root(name),
         "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
+        "claims": claims(
+            name,
+            platform,
+            mounted,
+            [str(tier["path"]).rstrip("/") for tier in tiers if tier.get("path")],
+            node_access=platform != "kubernetes" or _cluster(variables, name)["node_access"],
+            sample=not datasets,
+        ),
         # pods have a network of their own
         "ports": []
         if platform == "kubernetes"
@@ -160,6 +169,7 @@ def node_findings(
         yield from _leftovers(host, facts)
     if not (cluster and cluster["installed"]):
         yield from _mount_points(host, facts)
+        yield from _taken(host, facts)
     if plan is not None:
         yield from _ports(plan, host, facts)
         yield from _propagation(plan, host, facts)
@@ -235,6 +245,16 @@ def _mount_points(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             what,
             f"something is mounted there that this deployment did not mount{reason}",
             f"{remedy.format(point)}, or choose another alluxio_name",
+        )
+
+
+def _taken(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    for found in facts.get("taken", ()):
+        yield Finding(
+            f"{host}: {found['path']}",
+            f"holds {', '.join(found['holds'])}" if found["holds"] else "a file, or it does not answer",
+            "it is in no ownership record, and this deployment would fill it and remove it with all that is in it",
+            "move it away, or choose another alluxio_name",
         )
 
 

@@ -80,11 +80,19 @@ def mount_parents(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
 
 
 def mount_folders(plan: Mapping[str, Any], host: str, role: str) -> list[dict[str, Any]]:
-    """Items of the ownership record: the folders above the mount points of `host`, and the mount points."""
+    """Items of the ownership record: the folders above the mount points of `host`, and what pods make in them.
+
+    A release may be older than the record, so what it made is never taken for something that was there before.
+    """
     parents = [one["path"] for one in mount_parents(plan, host)]
-    root = plan["nodes"][host]["node"]["mount_root"]["amount"]
-    paths = [root, *parents, *(f"{path}/data" for path in parents)] if parents else []
-    return [{"kind": "directory", "id": path, "data": {"role": role, "contents": path in parents}} for path in paths]
+    if not parents:
+        return []
+    about = {"role": role, "contents": False}
+    root = {"kind": "directory", "id": plan["nodes"][host]["node"]["mount_root"]["amount"], "data": about}
+    above = [{"kind": "directory", "id": path, "data": {**about, "new": True, "before": None}} for path in parents]
+    marks = [{"kind": "file", "id": f"{path}/.owner", "data": about} for path in parents]
+    points = [{"kind": "directory", "id": f"{path}/data", "data": {**about, "before": None}} for path in parents]
+    return [root, *above, *marks, *points]
 
 
 def gate(plan: Mapping[str, Any], host: str) -> dict[str, Any]:

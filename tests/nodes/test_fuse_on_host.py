@@ -200,6 +200,20 @@ def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> No
     assert "do:  no client_cache_size, or through: cluster" in done.stdout
 
 
+@pytest.mark.usefixtures("before")
+def test_an_alluxio_that_others_unpacked_is_refused_and_stays(job: Job) -> None:
+    jar = "/opt/alluxio-fuse/alluxio-2.9.6/lib/alluxio.jar"
+    inside(f"mkdir -p {Path(jar).parent} && echo theirs > {jar}")
+    try:
+        done = job("playbooks/preflight.yml")
+        assert done.returncode != 0
+        assert "holds alluxio-2.9.6" in done.stdout
+        assert changed(job("playbooks/teardown.yml")) == 0
+        assert inside(f"cat {jar}") == "theirs"
+    finally:
+        inside("rm -r /opt/alluxio-fuse")
+
+
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_file_is_right(first: subprocess.CompletedProcess[str], dataset: str) -> None:
     assert changed(first) > 0
@@ -391,7 +405,10 @@ def test_through_a_cluster_elsewhere(job: Job, cluster: str) -> None:
 def test_teardown_leaves_the_node_as_it_was(
     job: Job, first: subprocess.CompletedProcess[str], before: Path, tmp_path: Path
 ) -> None:
+    inside("echo theirs > /opt/alluxio-fuse/theirs")
     assert changed(job("playbooks/teardown.yml")) > 0
+    assert inside("cd /opt && find . -type f -exec cat {} +") == "theirs"
+    inside("rm -r /opt/alluxio-fuse")
     after = snapshot(tmp_path / "after.json")
     tool = [sys.executable, str(CHECKOUT / "tests/support/snapshot.py"), "compare", str(before), str(after)]
     compared = subprocess.run(tool, capture_output=True, text=True, check=False)

@@ -122,6 +122,13 @@ class MountPoint(_Fact):
     source: str | None
 
 
+class Taken(_Fact):
+    """A place that the deployment is to have for itself, and that holds what is not its own."""
+
+    path: str
+    holds: list[str]
+
+
 class Leftover(_Fact):
     """Alluxio that no deployment of this bundle answers for."""
 
@@ -199,6 +206,7 @@ class Facts(_Fact):
     sources: dict[str, Source] = Field(default_factory=dict)
     media_speed: dict[str, Speed] = Field(default_factory=dict)
     leftovers: list[Leftover] = Field(default_factory=list)
+    taken: list[Taken] = Field(default_factory=list)
     clock_skew: float = 0.0
     names: list[FoundName] = Field(default_factory=list)
     tuned: dict[str, TunedMount] = Field(default_factory=dict)

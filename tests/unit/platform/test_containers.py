@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse import containers
+from alluxio_fuse import containers, host
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.examples import local
 
 S3 = {"endpoint": "https://s3.test", "ca_file": "/etc/ca.pem"}
 BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes": "1Mi", "s3": S3}
 FOLDER = {"name": "folder", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
+NAMESAKE = {**FOLDER, "name": "alluxio-fuse", "through": "under_store"}
 
 
 def made(**variables: Any) -> dict[str, dict[str, Any]]:
@@ -155,6 +156,14 @@ def test_what_goes_with_a_dataset(both: dict[str, dict[str, Any]]) -> None:
         ("mount", "/mnt/alluxio-fuse/bucket"),
     }
     assert containers.left(owned, [*both.values()], "alluxio-fuse") == {"items": [], "mount_points": []}
+
+
+def test_a_dataset_called_as_the_deployment_takes_no_home_along() -> None:
+    (unit,) = host.units(plan(local(alluxio_platform="host", alluxio_datasets=[NAMESAKE])).dump(), "localhost")
+    home = "/opt/alluxio-fuse"
+    owned = host.unit_items([unit], "/var/lib/alluxio-fuse", home, f"{home}/0a1b", f"{home}/fuse")
+    left = {item["id"] for item in containers.left(owned, [], "alluxio-fuse")["items"]}
+    assert left == {unit["name"], unit["mount_point"], unit["mount_parent"]["path"]}
 
 
 @pytest.mark.parametrize("name", ["conf", "journal", "namespace"])

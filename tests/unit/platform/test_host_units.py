@@ -68,11 +68,38 @@ def test_a_unit_waits_for_its_folders(made: dict[str, dict[str, Any]]) -> None:
     assert made["shared"]["requires"] == [made["shared"]["client_cache"]] != [""]
 
 
+def items_of(made: dict[str, dict[str, Any]], image: str = "0a1b") -> list[dict[str, Any]]:
+    home = "/opt/alluxio-fuse"
+    return host.unit_items([*made.values()], "/var/lib/alluxio-fuse", home, f"{home}/{image}", f"{home}/fuse")
+
+
+def test_what_is_in_opt_is_removed_one_by_one(made: dict[str, dict[str, Any]]) -> None:
+    """A folder that was there before, and what others put beside, stays."""
+    about = {item["id"]: item["data"] for item in items_of(made)}
+    assert (about["/opt/alluxio-fuse"]["contents"], about["/opt/alluxio-fuse"]["new"]) == (False, True)
+    assert about["/opt/alluxio-fuse/0a1b"]["contents"]
+    assert {path for path, data in about.items() if data.get("new")} == {
+        "/opt/alluxio-fuse",
+        *(one["mount_point"] for one in made.values()),
+        *(one["mount_parent"]["path"] for one in made.values()),
+    }
+
+
+def test_only_recorded_homes_of_earlier_images_are_former(made: dict[str, dict[str, Any]]) -> None:
+    owned = items_of(made) + items_of(made, "before")
+    former = host.former_homes(owned, "/opt/alluxio-fuse", "/opt/alluxio-fuse/0a1b")
+    assert {item["id"] for item in former} == {"/opt/alluxio-fuse/before"}
+
+
 def test_what_is_made_is_recorded_once_and_in_order(made: dict[str, dict[str, Any]]) -> None:
-    items = host.unit_items(list(made.values()), "/var/lib/alluxio-fuse", "/opt/alluxio-fuse")
+    items = items_of(made)
     named = [(item["kind"], item["id"]) for item in items]
     assert len(named) == len(set(named))
-    assert named[0] == ("directory", "/opt/alluxio-fuse")
+    assert named[:3] == [
+        ("directory", "/opt/alluxio-fuse"),
+        ("directory", "/opt/alluxio-fuse/0a1b"),
+        ("file", "/opt/alluxio-fuse/fuse"),
+    ]
     assert named.index(("directory", "/mnt/alluxio-fuse")) < named.index(("directory", "/mnt/alluxio-fuse/folder"))
     assert {key for kind, key in named if kind == "unit"} == {one["name"] for one in made.values()}
 

@@ -48,6 +48,11 @@ def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
             "nfs4 from filer:/x",
         ),
         (
+            {"taken": [{"path": "/var/lib/alluxio-fuse/journal", "holds": ["BlockJournal"]}]},
+            "localhost: /var/lib/alluxio-fuse/journal",
+            "holds BlockJournal",
+        ),
+        (
             {"listeners": [{"address": "0.0.0.0", "port": 19998, "process": "nginx"}]},
             "localhost: port 19998",
             "nginx on 0.0.0.0",
@@ -58,7 +63,15 @@ def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
             "a process on 127.0.0.1",
         ),
     ],
-    ids=["architecture", "distribution", "files", "foreign mount", "foreign listener", "listener on our address"],
+    ids=[
+        "architecture",
+        "distribution",
+        "files",
+        "foreign mount",
+        "taken",
+        "foreign listener",
+        "listener on our address",
+    ],
 )
 def test_refused(facts: dict[str, Any], path: str, value: str) -> None:
     (finding,) = found(**facts)
