@@ -14,7 +14,15 @@ MAIN_CLASS = re.compile(r"^alluxio(?!\.cli\.)(\.[a-z]+)+\.[A-Z]\w*$")
 UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 RECORDS = "/var/lib"
 PODS = "/var/lib/kubelet/"
-
+JAVA = "java"
+#: Options of the java launcher that take the next word as their value.
+JAVA_VALUES = frozenset(
+    {
+        *("-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules"),
+        *("--limit-modules", "--add-exports", "--add-opens", "--add-reads", "--patch-module", "--enable-native-access"),
+        "--source",
+    }
+)
 Leftover = dict[str, str]
 
 
@@ -41,15 +49,27 @@ def read_claims(root: str = RECORDS) -> set[tuple[str, str]]:
 
 
 def main_class(command: str) -> str | None:
-    """The service of Alluxio that a command line starts; its command line tools come and go."""
-    return next((word for word in command.split("\0") if MAIN_CLASS.match(word)), None)
+    """The service of Alluxio that a command line of `java` starts; its command line tools come and go."""
+    words = iter(command.split("\0")[1:])
+    for word in words:
+        if word in JAVA_VALUES:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word if MAIN_CLASS.match(word) else None
+    return None
+
+
+def executes_java(folder: Path) -> bool:
+    """Whether a process, by its folder in /proc, executes `java`. The program of another user may be hidden."""
+    program = _link(folder / "exe") or network._text(folder / "comm").strip()
+    return program.removesuffix(" (deleted)").rpartition("/")[2] == JAVA
 
 
 def _processes(claimed: set[tuple[str, str]]) -> list[Leftover]:
     """JVMs of Alluxio in the node's own network. Pods have one of their own, or belong to a cluster."""
     here, found = _link(Path("/proc/self/ns/net")), []
     for folder in sorted(Path("/proc").glob("[0-9]*")):
-        started = main_class(network._text(folder / "cmdline"))
+        started = executes_java(folder) and main_class(network._text(folder / "cmdline"))
         if not started or _link(folder / "ns/net") != here:
             continue
         groups = network._text(folder / "cgroup")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,13 +105,35 @@ def test_names_of_this_machine() -> None:
     [
         ("java\0-Xmx4g\0alluxio.worker.AlluxioWorker\0", "alluxio.worker.AlluxioWorker"),
         ("/bin/java\0-cp\0/x/*\0alluxio.fuse.AlluxioFuse\0-m\0/mnt/x\0", "alluxio.fuse.AlluxioFuse"),
+        ("java\0--add-opens\0a/b=c\0-Dx=y\0alluxio.master.AlluxioMaster\0", "alluxio.master.AlluxioMaster"),
         ("java\0-Dalluxio.home=/x\0org.example.Main\0", None),
+        ("java\0-jar\0search.jar\0alluxio.worker.AlluxioWorker\0", None),
+        ("java\0-cp\0alluxio.worker.AlluxioWorker\0", None),
+        ("java\0org.example.Search\0alluxio.worker.AlluxioWorker\0", None),
         ("java\0alluxio.cli.fs.FileSystemShell\0ls\0", None),
         ("grep\0alluxio.worker\0", None),
     ],
 )
 def test_alluxio_is_known_by_its_main_class(command: str, expected: str | None) -> None:
     assert leftovers.main_class(command) == expected
+
+
+@pytest.mark.parametrize("program", ["grep", "vim", "java"])
+def test_only_what_executes_java_is_an_alluxio(program: str, tmp_path: Path) -> None:
+    """A program of that name waits with a service's class as its first argument, as a search for it has."""
+    path = tmp_path / program
+    shutil.copy(os.path.realpath(sys.executable), path)
+    command = [str(path), "-cimport sys; print(flush=True); sys.stdin.read()", "alluxio.worker.AlluxioWorker"]
+    home = {**os.environ, "PYTHONHOME": sys.base_prefix}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=home) as process:
+        assert process.stdout
+        process.stdout.readline()
+        seen = [one for one in leftovers.read_leftovers([], []) if one["state"] == f"process {process.pid}"]
+        path.unlink()  # as a JDK that was replaced
+        still = [one for one in leftovers.read_leftovers([], []) if one["state"] == f"process {process.pid}"]
+        process.communicate()
+    assert [one["name"] for one in seen] == (["alluxio.worker.AlluxioWorker"] if program == "java" else [])
+    assert still == seen
 
 
 def test_what_any_record_names_is_claimed(tmp_path: Any) -> None:
