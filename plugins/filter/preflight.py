@@ -20,4 +20,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(preflight, "findings", "questions", "findings_text", "peers", "silent")
+        return filters(preflight, "findings", "questions", "findings_text", "peers", "plaintext", "silent")

@@ -138,6 +138,22 @@ def silent(inventory: Sequence[str], reached: Sequence[str]) -> list[dict[str, A
     ]
 
 
+def plaintext(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A finding for each `{path, keys}` of a file in which secrets stand in plain text."""
+    return [
+        asdict(
+            Finding(
+                file["path"],
+                f"plain text: {', '.join(file['keys'])}",
+                "unencrypted secrets end up in version control and in backups: only inventories/local may have them",
+                f"ansible-vault encrypt {file['path']}, and run with --ask-vault-pass or --vault-password-file;"
+                " or write alluxio_allow_plaintext_credentials: true",
+            )
+        )
+        for file in files
+    ]
+
+
 def findings_text(found: Sequence[Mapping[str, Any]]) -> str:
     """The findings as they are shown: variable, value, reason, remedy."""
     listed = "\n\n".join(str(Finding(**finding)) for finding in found)

@@ -23,7 +23,7 @@ every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi
 switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
 
 `alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a
-vault. It never enters the plan, a log or a report.
+vault: preflight refuses it from an unencrypted file of an inventory. It never enters the plan, a log or a report.
 """
 
 

@@ -153,6 +153,11 @@ class Dataset(Strict):
         description="Only for file:// sources: a node that does not see this file with this digest is refused, and on"
         " Kubernetes masters and workers do not start there.",
     )
+    unreadable_names: Literal["refuse", "skip"] = Field(
+        "refuse",
+        description="Names that Alluxio cannot serve: `refuse` the dataset, or `skip` them in check and warm; see"
+        " docs/support.md.",
+    )
     through: Literal["cluster", "under_store"] = Field(
         "cluster",
         description="`under_store`: FUSE reads the source without a cluster and without a data cache (platform host).",
@@ -373,6 +378,11 @@ class FleetIntent(Strict):
     alluxio_force: list[str] = Field([], description="Names of invariants that may be broken.")
     alluxio_confirm: str = Field(
         "", description="With -e, the environment's name, where something is taken away from others than `local`."
+    )
+    alluxio_allow_plaintext_credentials: Switch = Field(
+        False,
+        description="Keys and passwords may stand in unencrypted files of the inventory. Those of inventories/local may"
+        " anyway; elsewhere preflight refuses them. What -e gives is no file of the inventory.",
     )
     alluxio_under_readers: Switch = Field(
         False, description="With -e: mounts are replaced or taken away though somebody reads, who loses his open files."
