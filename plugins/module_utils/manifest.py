@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,14 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.reader import BUFFER_
 
 VERSION = 2
 LARGE_BYTES = 16 << 20  # files from here on are read as large ones
+SHOWN = 10  # of the names that cannot be served
+CHARACTER = "`?` or `\\` in the name"
+BEYOND_BMP = "a character beyond U+FFFF in the name, such as an emoji"
+NOT_UTF8 = "not UTF-8"
+BROKEN_LINK = "a link to nothing"
+LINK_OUT = "a link that leads out of the source"
+ENDLESS_LINK = "a link to a folder that holds it"
+EMPTIES = "    A folder with a name that is not UTF-8, or a link to nothing or out of the source, lists as empty."
 RECORD_HEAD = 12  # bytes of a TFRecord's length and that length's checksum
 
 
@@ -29,55 +38,105 @@ class Found(NamedTuple):
     stamp: str
 
 
+class Unreadable(NamedTuple):
+    """What Alluxio cannot serve: its path and the reason."""
+
+    path: str
+    reason: str
+
+
 class Listing(NamedTuple):
-    """Regular files of the source in the order of their paths, and how many of what else were left out."""
+    """Regular files of the source in the order of their paths, and what else there is.
+
+    `ignored` counts by reason what is left out though the mount may serve it. Of `unreadable` a folder is named, not
+    what is in it.
+    """
 
     files: list[Found]
     ignored: dict[str, int]
+    unreadable: list[Unreadable]
 
 
 Digests = Callable[[list[Found]], dict[str, str]]
 
 
 def list_folder(root: str) -> Listing:
-    """Walks a folder. Alluxio cannot serve names that are not UTF-8; links may lead out of the source."""
+    """Walks a folder; links are not followed."""
     files: list[Found] = []
     ignored: dict[str, int] = {}
+    unreadable: list[Unreadable] = []
     pending = [""]
     while pending:
         folder = pending.pop()
         with os.scandir(f"{root}/{folder}") as found:
             for item in found:
                 path = f"{folder}/{item.name}" if folder else item.name
-                reason = _unfit(item)
-                if reason:
+                if hidden_name(item.name):
+                    ignored["hidden"] = ignored.get("hidden", 0) + 1
+                elif reason := unreadable_name(item.name) or unreadable_link(root, item):
+                    unreadable.append(Unreadable(path, reason))
+                elif reason := _unfit(item):
                     ignored[reason] = ignored.get(reason, 0) + 1
                 elif item.is_dir(follow_symlinks=False):
                     pending.append(path)
                 else:
                     status = item.stat(follow_symlinks=False)
                     files.append(Found(path, status.st_size, str(status.st_mtime_ns)))
-    return Listing(sorted(files), ignored)
+    return Listing(sorted(files), ignored, sorted(unreadable))
 
 
 def _unfit(item: os.DirEntry[str]) -> str | None:
-    if name := unfit_name(item.name):
-        return name
+    if has_control_character(item.name):
+        return "name has a control character"
     mode = item.stat(follow_symlinks=False).st_mode
     if stat.S_ISLNK(mode):
         return "link"
     return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "special file"
 
 
-def unfit_name(name: str) -> str | None:
-    """Why a file of this name is not part of the dataset."""
-    if name.startswith("."):
-        return "hidden"
+def hidden_name(name: str) -> bool:
+    """Whether a file of this name is left out as hidden."""
+    return name.startswith(".")
+
+
+def has_control_character(name: str) -> bool:
+    """Whether a name has a character that would break lines and terminals."""
+    return any(ord(char) < 32 for char in name)
+
+
+def unreadable_name(name: str) -> str | None:
+    """Why Alluxio 2.9.6 cannot serve a file of this name: measured by tests/local/test_names.py."""
+    if "?" in name or "\\" in name:
+        return CHARACTER
     try:
         name.encode()
     except UnicodeEncodeError:
-        return "name is not UTF-8"
-    return "name has a control character" if any(ord(char) < 32 for char in name) else None
+        return NOT_UTF8
+    return BEYOND_BMP if any(ord(char) > 0xFFFF for char in name) else None
+
+
+def unreadable_link(root: str, item: os.DirEntry[str]) -> str | None:
+    """Why Alluxio cannot serve a link, which it follows in a container that sees the source alone."""
+    if not item.is_symlink():
+        return None
+    top, place = Path(root).resolve(), Path(item.path)
+    try:
+        target = place.resolve(strict=True)
+    except (OSError, RuntimeError):  # the latter for a circle of links, up to Python 3.12
+        return BROKEN_LINK
+    if target != top and top not in target.parents:
+        return LINK_OUT
+    return ENDLESS_LINK if target in place.parent.resolve().joinpath(place.name).parents else None
+
+
+def unreadable_text(source: str, found: list[Unreadable]) -> str:
+    """What is said of names that cannot be served: their number, the first of them, and the effect."""
+    reasons = sorted({one.reason for one in found})
+    shown = [f"    {one.path!a}: {one.reason}" for one in found[:SHOWN]]
+    more = [f"    and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    empty = [EMPTIES] if {NOT_UTF8, BROKEN_LINK, LINK_OUT} & set(reasons) else []
+    count = "1 name" if len(found) == 1 else f"{len(found)} names"
+    return "\n".join([f"{source}: {count} that Alluxio 2.9.6 cannot serve:", *shown, *more, *empty])
 
 
 def folder_digests(root: str, processes: int) -> Digests:
@@ -147,6 +206,7 @@ def header(source: str, listing: Listing, limit: int, seed: int) -> dict[str, An
         "large_bytes": LARGE_BYTES,
         **{kind: {"files": len(of_kind), "bytes": sum(of_kind)} for kind, of_kind in sizes.items()},
         "ignored": listing.ignored,
+        "unreadable": dict(Counter(one.reason for one in listing.unreadable)),
         "digest": "sha256",
         "digested": {"files": len(chosen), "bytes": sum(f.size for f in chosen), "seed": seed, "limit": limit},
         "coverage": "all" if len(chosen) == len(listing.files) else "sample",

@@ -12,7 +12,10 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     Found,
     Heads,
     Listing,
-    unfit_name,
+    Unreadable,
+    has_control_character,
+    hidden_name,
+    unreadable_name,
 )
 
 THREADS = 16
@@ -56,24 +59,35 @@ def list_bucket(s3: Any, source: str) -> Listing:
     bucket, prefix = split(source)
     files: list[Found] = []
     ignored: dict[str, int] = {}
+    unreadable: list[Unreadable] = []
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for item in page.get("Contents", []):
             path = item["Key"][len(prefix) :]
-            reason = _unfit(path)
-            if reason:
+            if reason := _unreadable(path):
+                unreadable.append(Unreadable(path, reason))
+            elif reason := _unfit(path):
                 ignored[reason] = ignored.get(reason, 0) + 1
             else:
                 files.append(Found(path, item["Size"], item["ETag"].strip('"')))
-    return Listing(sorted(files), ignored)
+    return Listing(sorted(files), ignored, sorted(unreadable))
 
 
-def _unfit(path: str) -> Any:
+def _unreadable(path: str) -> str | None:
+    parts = path.split("/")
+    if any(hidden_name(part) for part in parts):
+        return None
+    return next((reason for part in parts if (reason := unreadable_name(part))), None)
+
+
+def _unfit(path: str) -> str | None:
     if not path or path.endswith("/"):
         return "folder marker"
     parts = path.split("/")
     if "" in parts:
         return "key is no path"
-    return next((reason for part in parts if (reason := unfit_name(part))), None)
+    if any(hidden_name(part) for part in parts):
+        return "hidden"
+    return "name has a control character" if has_control_character(path) else None
 
 
 def object_heads(s3: Any, source: str) -> Heads:

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import unfit_name
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
+    has_control_character,
+    hidden_name,
+    unreadable_name,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
 
 Source = dict[str, Any]
@@ -20,8 +24,8 @@ def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None
     """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied | foreign.
 
     marker: {file, sha256} of a file without which the source is foreign: another filesystem than was meant. Counted is
-    what a manifest holds: regular files, hidden ones left out. Counting stops after `budget` seconds; files and bytes
-    are then None and `detail` says so.
+    what a manifest holds: regular files with names that can be served, hidden ones left out. Counting stops after
+    `budget` seconds; files and bytes are then None and `detail` says so.
     """
     path = unquote(urlsplit(url).path)
     try:
@@ -54,7 +58,7 @@ def _count(root: str, deadline: float) -> Source:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if unfit_name(entry.name):
+                    if hidden_name(entry.name) or has_control_character(entry.name) or unreadable_name(entry.name):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)

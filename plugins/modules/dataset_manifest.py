@@ -13,7 +13,9 @@ description:
   - Lists a folder or an S3 prefix and computes sha256 of its files, from the source itself and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell.
-  - Left out and counted are links, special files, hidden names, and names that Alluxio cannot serve.
+  - Left out and counted are links, special files, hidden names, and names with control characters.
+  - "Alluxio 2.9.6 cannot serve names with C(?) or C(\\), with characters beyond U+FFFF or not in UTF-8, nor links
+    to nothing, out of the source, or to a folder that holds them. O(unreadable_names) says what becomes of them."
   - An S3 source needs boto3, thus the Python that the set-up made.
 author: [alluxio-fuse]
 attributes:
@@ -32,6 +34,11 @@ options:
     description: Bytes to compute digests of.
     type: int
     default: 17179869184
+  unreadable_names:
+    description: V(refuse) a source that has names which Alluxio cannot serve, or V(skip) these, with a warning.
+    type: str
+    choices: [refuse, skip]
+    default: refuse
   seed:
     description: Seed of the sample.
     type: int
@@ -80,6 +87,7 @@ def main() -> None:
             "source": {"type": "str"},
             "path": {"type": "path", "required": True},
             "digest_bytes": {"type": "int", "default": 16 << 30},
+            "unreadable_names": {"type": "str", "choices": ["refuse", "skip"], "default": "refuse"},
             "seed": {"type": "int", "default": 0},
             "processes": {"type": "int", "default": 0},
             "s3": {"type": "dict", "default": {}},
@@ -99,6 +107,8 @@ def main() -> None:
         module.exit_json(changed=True, manifest={}, path=path)  # what this very run would make before
     try:
         listing, digests, heads = _open(module, source)
+        if listing.unreadable:
+            _say(module, manifest.unreadable_text(source, listing.unreadable))
         if not listing.files:
             module.fail_json(msg=f"source: {source} holds no file; name the folder or prefix that holds the dataset")
         head = manifest.header(source, listing, params["digest_bytes"], params["seed"])
@@ -110,6 +120,18 @@ def main() -> None:
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         module.fail_json(msg=f"source: {source} cannot be read: {error}")
     module.exit_json(changed=changed, manifest=head, path=path)
+
+
+def _say(module: AnsibleModule, unreadable: str) -> None:
+    """Refuse names that cannot be served, or warn of them where they are skipped."""
+    if module.params["unreadable_names"] == "skip":
+        module.warn(f"{unreadable}\n    They are skipped: check and warm leave them out.")
+        return
+    remedy = (
+        "rename or remove them, or write unreadable_names: skip in this dataset's entry of alluxio_datasets:"
+        " check and warm then leave them out (docs/support.md, Names and links)"
+    )
+    module.fail_json(msg=f"{unreadable}\n    do:  {remedy}")
 
 
 def _open(module: AnsibleModule, source: str) -> tuple[manifest.Listing, manifest.Digests, manifest.Heads]:

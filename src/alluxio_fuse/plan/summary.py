@@ -123,6 +123,7 @@ def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
                 "options": source_properties(dataset, writable=shape.writable) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
                 "marker": dataset.marker.model_dump() if dataset and dataset.marker else None,
+                "unreadable_names": dataset.unreadable_names if dataset else "refuse",
                 "sample": None
                 if dataset
                 else {"path": source.removeprefix("file://"), **sample.model_dump(exclude={"name"})},

@@ -1,0 +1,141 @@
+"""Names and links that Alluxio cannot serve: which they are, that they are refused, and what skipping them does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import leftovers
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import manifest
+from bundle import C1_ALONE, judged, latest, podman, stages
+from object_store import ObjectStore
+
+NAME = "names"
+OFFSET = 2200
+ASCII = {f"{chr(code)}in {code:02x} {chr(code)}" for code in range(33, 127) if chr(code) not in "/?\\."}
+GOOD = ASCII | {
+    " ",
+    "a.b.",
+    "café",
+    "cafe\u0301",
+    "中文",
+    "a\u2028b",
+    "\ufeffa",
+    "a\uffffb",
+    "a\x85b",
+    "é" * 127,
+    "a%2Fb",
+}
+ODD = {
+    "a?b": manifest.CHARACTER,
+    "?": manifest.CHARACTER,
+    "a\\b": manifest.CHARACTER,
+    "em\U0001f600": manifest.BEYOND_BMP,
+    "last\U0010ffff": manifest.BEYOND_BMP,
+}
+EMPTYING = {"latin\udce9": manifest.NOT_UTF8, "cesu\udced\udca0\udcbd\udced\udcb8\udc80": manifest.NOT_UTF8}
+LINKS = {"broken": ("nowhere", manifest.BROKEN_LINK), "circle": ("circle", manifest.BROKEN_LINK)}
+LINKS |= {"out": ("/var/lib/dpkg/status", manifest.LINK_OUT), "up": ("..", manifest.ENDLESS_LINK)}
+EMPTIED = [*map(str, range(len(EMPTYING))), "broken", "circle", "out"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Good and odd names in one folder; what empties a folder's listing in one each, beside a file."""
+    root = tmp_path_factory.mktemp("names") / "set"
+    for parent in [*root.parents][:-2]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    (root / "flat").mkdir(parents=True)
+    for name in sorted(GOOD | set(ODD)):
+        (root / "flat" / name).write_bytes(name.encode())
+    beside = {str(number): name for number, name in enumerate(EMPTYING)}
+    for place in [*beside, *LINKS]:
+        (root / place).mkdir()
+        (root / place / "beside").write_bytes(b"beside")
+    for place, name in beside.items():
+        (root / place / name).write_bytes(b"x")
+    for place, (target, _) in LINKS.items():
+        (root / place / place).symlink_to(target)
+    (root / "links").mkdir()
+    (root / "links/relative").symlink_to("../flat/café")
+    (root / "links/absolute").symlink_to(root / "flat/café")
+    return root
+
+
+@pytest.fixture(scope="module")
+def variables(store: ObjectStore, folder: Path) -> dict[str, Any]:
+    client = store.client()
+    client.create_bucket(Bucket="names")
+    for name in sorted(GOOD | set(ODD)):
+        if "\\" not in name:  # this store takes it for a slash
+            client.put_object(Bucket="names", Key=f"set/flat/{name}", Body=name.encode())
+    return {
+        "alluxio_name": NAME,
+        "alluxio_environment": NAME,
+        "alluxio_port_offset": OFFSET,
+        "alluxio_datasets": [
+            {"name": "own", "source": f"file://{folder}"},
+            {"name": "bucket", "source": "s3://names/set", "s3": store.s3},
+        ],
+        "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        "alluxio_gate_min_disk_ratio": 0.001,
+        "alluxio_check_passes": 1,
+        **C1_ALONE,
+    }
+
+
+@pytest.fixture(scope="module")
+def skipping(variables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A deployment that skips them, after one that was refused."""
+    skipped = [one | {"unreadable_names": "skip"} for one in variables["alluxio_datasets"]]
+    with leftovers.deployment(variables):
+        yield variables | {"alluxio_datasets": skipped}
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["folder", "bucket"])
+def test_refused_before_services(which: int, skipping: dict[str, Any], variables: dict[str, Any]) -> None:
+    one = variables["alluxio_datasets"][which]
+    run = stages("plan", "nodes", "services", **variables | {"alluxio_datasets": [one]})
+    assert run.status != 0
+    count = [len(ODD) + len(EMPTYING) + len(LINKS), len(ODD) - 1][which]
+    assert f"{one['source']}: {count} names that Alluxio 2.9.6 cannot serve" in run.output, run.output
+    assert "unreadable_names: skip" in run.output
+    assert run.output.count(f": {manifest.CHARACTER}") >= 2
+    assert f"{NAME}-master" not in podman("ps", "--all", "--format", "{{.Names}}").split()
+
+
+def test_skipped_by_manifest_warm_and_check(skipping: dict[str, Any], folder: Path) -> None:
+    judged(stages("plan", "nodes", "services", "warm", "check", **skipping))
+    check = latest("check")
+    assert check["verdict"] != "FAIL", check["reasons"]
+    assert {(found["name"], found["wrong"]) for found in check["datasets"]} == {("own", 0), ("bucket", 0)}
+    listing = manifest.list_folder(str(folder))
+    wanted = {f"flat/{name}" for name in GOOD} | {f"{place}/beside" for place in (*EMPTIED, "up")}
+    assert {found.path for found in listing.files} == wanted
+
+
+@pytest.mark.parametrize("dataset", ["own", "bucket"])
+def test_every_other_name_is_listed_and_read(skipping: dict[str, Any], dataset: str) -> None:
+    mounted = Path(f"/mnt/{NAME}/{dataset}/data/flat")
+    assert {name: (mounted / name).read_bytes() for name in GOOD} == {name: name.encode() for name in GOOD}
+    listed = {found.name for found in mounted.iterdir()}
+    assert listed >= GOOD
+    assert not listed & set(ODD), "docs/support.md says that no such name is listed as it is"
+    assert len(listed - GOOD) == 2, "names beyond U+FFFF are listed with other bytes"
+    for name in ODD:
+        with pytest.raises(OSError):  # noqa: PT011 - ENOENT, or EISDIR where the part before ? is a folder
+            (mounted / name).read_bytes()
+
+
+@pytest.mark.parametrize("place", EMPTIED)
+def test_one_entry_empties_the_listing_of_its_folder(skipping: dict[str, Any], place: str) -> None:
+    mounted = Path(f"/mnt/{NAME}/own/data/{place}")
+    assert {"beside"} >= {found.name for found in mounted.iterdir()}
+    assert (mounted / "beside").read_bytes() == b"beside"
+
+
+@pytest.mark.parametrize("link", ["relative", "absolute"])
+def test_a_link_within_the_source_is_read_as_a_file(skipping: dict[str, Any], link: str) -> None:
+    assert Path(f"/mnt/{NAME}/own/data/links/{link}").read_bytes() == "café".encode()
