@@ -58,5 +58,5 @@ class CallbackModule(CallbackBase):
 
     @staticmethod
     def _add(result: Any, rows: Any) -> None:
-        where = "fleet" if result.task_fields.get("run_once") else result.host.get_name()
+        where = "fleet" if result.task.run_once else result.host.get_name()
         found.rows.extend(rows(where, result.task_name, result.result))
