@@ -138,8 +138,10 @@ def silent(inventory: Sequence[str], reached: Sequence[str]) -> list[dict[str, A
     ]
 
 
-def plaintext(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A finding for each `{path, keys}` of a file in which secrets stand in plain text."""
+def plaintext(files: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A finding for each `{path, keys}` of a file in which secrets stand in plain text, unless the user allows it."""
+    if parse_switch(variables.get("alluxio_allow_plaintext_credentials")) is True:
+        return []
     return [
         asdict(
             Finding(

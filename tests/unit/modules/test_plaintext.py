@@ -78,7 +78,13 @@ def test_a_file_is_looked_at_with_the_variables_beside_it_and_a_list_of_hosts_ha
 
 
 def test_the_finding_names_file_and_switch() -> None:
-    (one,) = preflight.plaintext([{"path": "/x/main.yml", "keys": [HERE]}])
+    (one,) = preflight.plaintext([{"path": "/x/main.yml", "keys": [HERE]}], {})
     said = preflight.findings_text([one])
     for word in ("/x/main.yml", HERE, "ansible-vault encrypt /x/main.yml", "alluxio_allow_plaintext_credentials: true"):
         assert word in said
+
+
+@pytest.mark.parametrize(("allowed", "count"), [(True, 0), ("yes", 0), (False, 1), ("false", 1)])
+def test_the_switch_allows_it(allowed: bool | str, count: int) -> None:
+    said = {"alluxio_allow_plaintext_credentials": allowed}
+    assert len(preflight.plaintext([{"path": "/x/main.yml", "keys": [HERE]}], said)) == count
