@@ -6,14 +6,18 @@ Preflight refuses only what the record does not name, and removal takes away exa
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 VERSION = 1
 FILE = "owned.json"
+LOCK = "owned.lock"
 KINDS = (
     "directory",  # id: path
     "file",  # id: path
@@ -65,6 +69,49 @@ def load(state_dir: str, name: str) -> dict[str, Any]:
     return dict(record)
 
 
+def update(
+    state_dir: str, name: str, change: Callable[[dict[str, Any], list[Item]], dict[str, Any]], items: list[Item]
+) -> None:
+    """Have :func:`add` or :func:`drop` change the record as it is now, which another run may have changed meanwhile."""
+    with _locked(Path(state_dir)):
+        save(state_dir, change(load(state_dir, name), items))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Held by one process at a time; a process that ends, however it ends, lets go of it."""
+    handle = _lock(folder)
+    try:
+        yield
+    finally:
+        (folder / LOCK).unlink()
+        _remove_if_empty(folder)
+        os.close(handle)
+
+
+def _lock(folder: Path) -> int:
+    """The lock's file, which whoever held it before removed: one that was waited for may be another one by now."""
+    path = folder / LOCK
+    while True:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        try:
+            handle = os.open(str(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError:  # the folder went with the last item
+            continue
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            if os.path.samestat(os.fstat(handle), path.lstat()):
+                return handle
+        except FileNotFoundError:
+            pass
+        os.close(handle)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # another run may be about to lock it
+        folder.rmdir()
+
+
 def save(state_dir: str, record: dict[str, Any]) -> None:
     """Write the record so that a crash leaves either the old or the new one, never a part.
 
@@ -74,8 +121,7 @@ def save(state_dir: str, record: dict[str, Any]) -> None:
     path = folder / FILE
     if not record["items"]:
         path.unlink(missing_ok=True)
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+        _remove_if_empty(folder)
         return
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=str(folder), prefix=FILE + ".")

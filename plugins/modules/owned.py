@@ -12,7 +12,8 @@ description:
   - An item with C(contents) or C(new) in its data must be absent, or an empty folder, when the record first names it;
     anything else there is somebody else's, and is refused before anything is written.
   - Any other folder that is there already is recorded with C(before), its uid, gid and mode, so that removal leaves it.
-  - The record is written atomically; an empty one is removed.
+  - The record is written atomically, and locked while it is changed, so that two runs at once lose nothing; an empty
+    one is removed.
 options:
   name:
     description: Name of the deployment.
@@ -112,11 +113,12 @@ def main() -> None:
     items = ownership.with_parents(module.params["items"]) if module.params["parents"] else module.params["items"]
     parents = [item["id"] for item in items if item not in module.params["items"]]
     try:
-        after = change(before, claims.claimed(before, items) if module.params["state"] == "present" else items)
+        items = claims.claimed(before, items) if module.params["state"] == "present" else items
+        after = change(before, items)
     except ownership.RecordError as error:
         module.fail_json(msg=str(error))
     if after != before and not module.check_mode:
-        ownership.save(state_dir, after)
+        ownership.update(state_dir, name, change, items)
     module.exit_json(
         changed=after != before,
         parents=parents,

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,23 @@ def test_owned(tmp_path: Path) -> None:
     assert run("owned", items=[mine, theirs], state="absent", **where)["changed"]
     assert not (tmp_path / "state").exists()
     assert run("owned", items=[{"kind": "planet", "id": "x"}], **where)["failed"]
+
+
+def test_runs_at_once_lose_nothing_of_the_record(tmp_path: Path) -> None:
+    """Many processes that each add what is theirs, and then strike it out, whoever is first."""
+    where: dict[str, Any] = {"name": "a", "state_dir": str(tmp_path / "state")}
+    items = [{"kind": "mount", "id": f"/{number}", "data": {}} for number in range(12)]
+
+    def at_once(state: str) -> None:
+        with ThreadPoolExecutor(len(items)) as pool:
+            answers = list(pool.map(lambda item: run("owned", items=[item], state=state, **where), items))
+        assert all(answer["changed"] for answer in answers), answers
+
+    at_once("present")
+    assert sorted(item["id"] for item in run("owned", **where)["owned"]) == sorted(str(item["id"]) for item in items)
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["owned.json"]
+    at_once("absent")
+    assert not (tmp_path / "state").exists()
 
 
 def test_folder(tmp_path: Path) -> None:
