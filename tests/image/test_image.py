@@ -118,9 +118,10 @@ class Cluster:
     def mounted_source(self) -> bool:
         return "Mounted" in self.alluxio("fs", "mount", "--readonly", "/data", "/source")
 
-    def start_worker(self) -> None:
+    def start_worker(self, quota: str = "256MB") -> None:
         stores = self.volume("namespace") + self.volume("source", "ro")
-        self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores)
+        room = ("--env", f"ALLUXIO_JAVA_OPTS=-Dalluxio.worker.tieredstore.level0.dirs.quota={quota}")
+        self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores + room)
 
     def start_jobs(self) -> None:
         journal = "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/journal"
@@ -223,6 +224,19 @@ def test_a_restart_keeps_caches_of_the_same_cluster(cluster: Cluster) -> None:
         start()
         assert "Discarding" not in cluster.log(name)
     assert cluster.blocks() == blocks
+    assert cluster.right()
+
+
+def test_a_worker_with_less_room_keeps_what_fits(cluster: Cluster) -> None:
+    """Alluxio's own ends at once where a tier holds more than it may."""
+    before = cluster.blocks()
+    cluster.start_worker(quota="1MB")
+    until("the worker has less", lambda: cluster.blocks() < before or not cluster.running("worker"))
+    until("the worker serves", lambda: "Live Workers: 1" in cluster.alluxio("fsadmin", "report", "summary"))
+    held = [path.stat().st_size for path in (cluster.folder / "tier" / "alluxioworker").glob("[0-9]*")]
+    assert 0 < sum(held) <= 1 << 20
+    assert "Discarding blocks" in cluster.log("worker")
+    cluster.start_worker()
     assert cluster.right()
 
 

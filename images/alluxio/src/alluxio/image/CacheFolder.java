@@ -9,6 +9,9 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -62,6 +65,37 @@ final class CacheFolder {
     }
     Path written = Files.writeString(mFolder.resolve(NEW_MARK), identity);
     Files.move(written, mark, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /**
+   * Deletes blocks, the first cached ones first, until no more than so many bytes are left: a worker that finds more
+   * than its tier may hold does not start.
+   *
+   * @param data the entry that the blocks are in
+   */
+  void fit(String data, long bytes) throws IOException {
+    Path folder = mFolder.resolve(data);
+    if (!Files.isDirectory(folder)) {
+      return;
+    }
+    List<Path> blocks = entries(folder).stream().filter(Files::isRegularFile).collect(Collectors.toList());
+    Map<Path, FileTime> cached = new HashMap<>();
+    long held = 0;
+    for (Path block : blocks) {
+      cached.put(block, Files.getLastModifiedTime(block));
+      held += Files.size(block);
+    }
+    if (held > bytes) {
+      System.out.println("Discarding blocks of " + folder + ": it holds " + held + " bytes and may hold " + bytes);
+    }
+    blocks.sort(Comparator.comparing(cached::get));
+    for (Path block : blocks) {
+      if (held <= bytes) {
+        return;
+      }
+      held -= Files.size(block);
+      Files.delete(block);
+    }
   }
 
   private void refuseStrangers(List<Path> cached) throws IOException, Start.Refusal {

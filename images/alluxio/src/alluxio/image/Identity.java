@@ -11,6 +11,7 @@ import alluxio.grpc.MasterInfoField;
 import alluxio.grpc.Scope;
 import alluxio.master.MasterClientContext;
 import alluxio.master.MasterInquireClient;
+import alluxio.util.FormatUtils;
 import alluxio.wire.MountPointInfo;
 
 import java.io.IOException;
@@ -50,7 +51,7 @@ final class Identity implements AutoCloseable {
     mClient = new RetryHandlingMetaMasterClient(mContext);
   }
 
-  /** Discards what the worker's tiers hold of another cluster, and keeps watching that the cluster stays the same. */
+  /** Discards what the worker's tiers hold of another cluster, and beyond what they may hold, and keeps watching that the cluster stays the same. */
   static void claimWorkerStorage() throws IOException, Start.Refusal, InterruptedException {
     Identity identity = new Identity();
     String cluster = identity.await();
@@ -61,8 +62,13 @@ final class Identity implements AutoCloseable {
     String data = Paths.get("/", conf.getString(PropertyKey.WORKER_DATA_FOLDER)).getName(0).toString();
     Map<String, Pattern> blocks = Map.of(data, Pattern.compile("\\d+|\\.tmp_blocks"));
     for (int level = 0; level < conf.getInt(PropertyKey.WORKER_TIERED_STORE_LEVELS); level++) {
-      PropertyKey folders = PropertyKey.Template.WORKER_TIERED_STORE_LEVEL_DIRS_PATH.format(level);
-      claim(conf.getList(folders), blocks, "cluster " + cluster);
+      List<String> folders = conf.getList(PropertyKey.Template.WORKER_TIERED_STORE_LEVEL_DIRS_PATH.format(level));
+      List<String> quotas = conf.getList(PropertyKey.Template.WORKER_TIERED_STORE_LEVEL_DIRS_QUOTA.format(level));
+      claim(folders, blocks, "cluster " + cluster);
+      for (int number = 0; number < folders.size(); number++) {
+        String quota = quotas.get(Math.min(number, quotas.size() - 1));
+        new CacheFolder(Path.of(folders.get(number)), blocks).fit(data, FormatUtils.parseSpaceSize(quota));
+      }
     }
     if (conf.get(PropertyKey.WORKER_BLOCK_STORE_TYPE).toString().equals("PAGE")) {
       claim(conf.getList(PropertyKey.WORKER_PAGE_STORE_DIRS), PAGE_STORE, "cluster " + cluster);

@@ -8,7 +8,8 @@ import java.util.Arrays;
 
 /**
  * Starts a service in this JVM after what must be true before it: {@code master format|keep} formats a journal that
- * was never used; {@code worker} and {@code fuse ARGUMENTS} discard cached bytes of another cluster.
+ * was never used; {@code worker} and {@code fuse ARGUMENTS} discard cached bytes of another cluster, and {@code worker} what its
+ * tiers may not hold any more.
  */
 public final class Start {
   /** A state that only a person can resolve; the message says how. */
