@@ -25,4 +25,5 @@ class FilterModule:
             **filters(
                 containers, "outdated", "reimaged", "left", "started_again", "restoring", "rewritten", "redeclared"
             ),
+            **filters(containers, "of_others", "names_taken", "tier_bytes"),
         }

@@ -11,6 +11,7 @@ short_description: items of the ownership record
 description:
   - C(as_owned) turns ids into items of one kind and role.
   - C(as_owned_settings) turns kernel settings (C(path), C(before)) into items that know the value before.
+  - C(media_left) names memory and folders that role cache_media made and that are not planned any more.
   - C(raised) says what kernel settings become that are raised, and never lowered.
 """
 
@@ -39,9 +40,31 @@ def raised(
     return [{**one, "value": max(wanted, int(before.get(one["path"], one["before"])))} for one in settings]
 
 
+def media_left(owned: Iterable[Mapping[str, Any]], media: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Of what role cache_media made, memory and folders that are not planned any more; devices stay as they are.
+
+    owned: items of the record; media: those that are planned.
+    """
+    planned, items = [one["path"] for one in media], list(owned)
+
+    def is_gone(path: str) -> bool:
+        return not any(f"{one}/".startswith(f"{path}/") for one in planned)
+
+    made = [
+        one for one in items if one["kind"] == "tmpfs" or (one["kind"] == "directory" and one["data"].get("contents"))
+    ]
+    gone = {one["id"] for one in made if is_gone(one["id"])}
+    return [dict(one) for one in items if one["data"].get("path", one["id"]) in gone]
+
+
 class FilterModule:
     """Filters of the ownership record."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {"as_owned": as_owned, "as_owned_settings": as_owned_settings, "raised": raised}
+        return {
+            "as_owned": as_owned,
+            "as_owned_settings": as_owned_settings,
+            "raised": raised,
+            "media_left": media_left,
+        }

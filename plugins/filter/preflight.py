@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from alluxio_fuse import preflight
+from alluxio_fuse import going, preflight
 from alluxio_fuse.doors import filters
 
 DOCUMENTATION = """
 name: findings
 short_description: everything that speaks against a fleet
-description: Functions of the module C(alluxio_fuse.preflight) are filters of the same name, documented there.
+description: Functions of C(alluxio_fuse.preflight) and C(alluxio_fuse.going) are filters of the same name.
 """
 
 
@@ -20,4 +20,7 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(preflight, "findings", "questions", "findings_text", "peers", "plaintext", "silent")
+        return {
+            **filters(preflight, "findings", "questions", "findings_text", "peers", "plaintext", "silent"),
+            **filters(going, "going"),
+        }

@@ -236,6 +236,12 @@ def saved_header(path: str) -> dict[str, Any] | None:
         return None
 
 
+def saved_sources(folder: str) -> dict[str, str]:
+    """By dataset, the source that its manifest in a folder was made of."""
+    headers = {path.stem: saved_header(str(path)) for path in Path(folder).glob("*.jsonl")}
+    return {dataset: str(found["source"]) for dataset, found in headers.items() if found and "source" in found}
+
+
 def save(path: str, head: dict[str, Any], files: list[Found], digests: dict[str, str]) -> None:
     """Writes the manifest at once or not at all, readable by everybody."""
     target = Path(path)

@@ -45,8 +45,9 @@ def numa_options(nodes: int) -> list[str]:
 def inspect(medium: Medium, mounts: list[Mount], record: dict[str, Any], machine: str, numa_nodes: int) -> Medium:
     """The medium with what applies to it.
 
-    Adds parents (folders to make), fstype, source, options (of its mount), mounted, action (none | mount | remount),
-    and findings (refusals; nothing may be changed while there are any).
+    Adds parents (folders to make), fstype, source, options (of its mount), mounted, action (none | mount | remount |
+    shrink, once services have let go of what it holds), and findings (refusals; nothing may be changed while there are
+    any).
     """
     path = medium["path"]
     mount = mount_at(mounts, path)
@@ -83,13 +84,8 @@ def _inspect_tmpfs(about: Medium, mount: Mount | None, record: dict[str, Any], n
         what = f"{mount['type']} {mount['source']} is mounted there"
         about["findings"].append(finding(about, "path", what, "unmount it, or give the tier another path"))
         return about
-    room = os.statvfs(path)
-    used = (room.f_blocks - room.f_bfree) * room.f_frsize
     if tmpfs_size(path) != whole_pages(about["size"]):
-        about["action"] = "remount"
-    if about["size"] < used:
-        reason = f"{used} bytes are in use, so the tmpfs cannot shrink to {about['size']}"
-        about["findings"].append(finding(about, "size", reason, "free the tier first, or keep its size"))
+        about["action"] = "shrink" if about["size"] < tmpfs_used(path) else "remount"
     return about
 
 
@@ -177,6 +173,12 @@ def tmpfs_size(path: str) -> int:
     """Bytes that the tmpfs mounted at `path` may hold."""
     room = os.statvfs(path)
     return room.f_blocks * room.f_frsize
+
+
+def tmpfs_used(path: str) -> int:
+    """Bytes that the files of the tmpfs mounted at `path` take."""
+    room = os.statvfs(path)
+    return (room.f_blocks - room.f_bfree) * room.f_frsize
 
 
 def whole_pages(size: int) -> int:

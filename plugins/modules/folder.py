@@ -127,7 +127,9 @@ def absent(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     path = str(PurePosixPath(parameters["path"]))
     points = [mount["point"] for mount in mounts.read_mounts()]
     inside = [point for point in points if point == path or point.startswith(f"{path}/")]
-    if inside and not check:
+    if inside and check:  # what serves it would be stopped before
+        return {"changed": True, "immutable": False}
+    if inside:
         raise ValueError(f"{inside[0]} is still mounted, so {path} stays: unmount it first")
     try:
         parent, name = steps.above(path)

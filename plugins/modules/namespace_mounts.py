@@ -41,6 +41,11 @@ options:
     description: For a dataset's name, C(access_key) and C(secret_key) of its object store.
     type: dict
     default: {}
+  free_to:
+    description:
+      - Only unmount, and then wait, at most a minute, until workers hold no more than so many bytes, as what was
+        unmounted is freed bit by bit. A master that does not answer is told in C(unknown), and is no failure.
+    type: int
 attributes:
   check_mode:
     support: full
@@ -62,9 +67,10 @@ mounted: {description: paths that were mounted, type: list, returned: always}
 unmounted: {description: paths that were unmounted, type: list, returned: always}
 updated: {description: paths whose options or keys were told to the master, type: list, returned: always}
 declared: {description: "for each path, the digest of what it is declared with now", type: dict, returned: always}
-unknown: {description: "in check mode, why the table cannot be known", type: str, returned: when it cannot}
+unknown: {description: "why the table cannot be known", type: str, returned: in check mode and with O(free_to)}
 """
 
+_USED = re.compile(r"^Used Bytes: (\d+)$", re.MULTILINE)
 _LINE = re.compile(r"^(?P<source>\S+)\s+on\s+(?P<path>/\S*)\s+\((?P<details>.*)\)\s*$")
 #: An option that means nothing to Alluxio: the digest of what a mount was declared with.
 MARK = "alluxio.fuse.declaration"
@@ -174,6 +180,16 @@ def listed(cli: list[str], patience: float) -> str:
         time.sleep(2)
 
 
+def freed(cli: list[str], wanted: int, patience: float) -> None:
+    """Waits until all workers together hold no more than `wanted` bytes."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        used = _USED.search(run([*cli, "fs", "getUsedBytes"], "getUsedBytes"))
+        if not used or int(used[1]) <= wanted:
+            return
+        time.sleep(1)
+
+
 def told(cli: list[str], verb: str, dataset: dict[str, Any]) -> None:
     """Have the master mount a dataset, or take its options; keys go through standard input."""
     text = argument_file([SHELL, *mount_arguments(verb, dataset)])
@@ -186,26 +202,32 @@ def main() -> None:
             "cli": {"type": "list", "elements": "str", "required": True},
             "datasets": {"type": "list", "elements": "dict", "required": True},
             "credentials": {"type": "dict", "default": {}, "no_log": True},
+            "free_to": {"type": "int"},
         },
         supports_check_mode=True,
     )
-    cli, credentials = module.params["cli"], module.params["credentials"]
+    cli, credentials, free_to = (module.params[key] for key in ("cli", "credentials", "free_to"))
     wanted = {
         one["alluxio_path"]: {**one, "options": mount_options(one, credentials)} for one in module.params["datasets"]
     }
     declared = {path: one["options"][MARK] for path, one in wanted.items()}
+    lenient = module.check_mode or free_to is not None
     try:
-        text = listed(cli, 0 if module.check_mode else PATIENCE_S)
+        text = listed(cli, 0 if lenient else PATIENCE_S)
         surplus, missing, outdated = differences(parse_mount_table(text), wanted)
+        if free_to is not None:
+            missing, outdated = [], []
         if not module.check_mode:
             for path in surplus:
                 run([*cli, "fs", "unmount", path], f"unmount {path}")
+            if surplus and free_to is not None:
+                freed(cli, free_to, PATIENCE_S)
             for path in missing:
                 told(cli, "mount", wanted[path])
             for path in outdated:
                 told(cli, "updateMount", wanted[path])
     except CliError as error:
-        if not module.check_mode:
+        if not lenient:
             module.fail_json(msg=str(error))
         module.exit_json(changed=False, mounted=[], unmounted=[], updated=[], declared=declared, unknown=str(error))
     module.exit_json(

@@ -81,6 +81,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     filesystems,
     gpu,
     leftovers,
+    manifest,
     mounts,
     network,
     ownership,
@@ -124,6 +125,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
         "leftovers": leftovers.read_leftovers(seen, parameters["mount_points"]),
+        "manifests": manifest.saved_sources(f"{state_dir}/manifests"),
         "owned": record,
     }
 

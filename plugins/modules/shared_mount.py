@@ -41,14 +41,14 @@ def present(path: str, table: list[mounts.Mount]) -> list[list[str]]:
     return bind if mount and mount["shared"] else [*bind, ["mount", "--make-rshared", path]]
 
 
-def absent(path: str, table: list[mounts.Mount]) -> list[list[str]]:
-    """Commands that undo it; a ValueError names a mount that is still served."""
+def absent(path: str, table: list[mounts.Mount], check: bool) -> list[list[str]]:
+    """Commands that undo it; a ValueError names a mount that is still served, which in check mode is about to go."""
     below = [mount["point"] for mount in table if mount["point"].startswith(path.rstrip("/") + "/")]
     alive = [point for point in below if mounts.mount_point_state(table, point)["state"] != "stale"]
-    if alive:
+    if alive and not check:
         raise ValueError(f"{alive[0]} is still mounted: stop what serves it first")
     own = [["umount", path]] if mounts.mount_at(table, path) else []
-    return [*(["umount", "--lazy", point] for point in below), *own]
+    return [*(["umount", "--lazy", point] for point in below if point not in alive), *own]
 
 
 def main() -> None:
@@ -59,9 +59,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    step = present if module.params["state"] == "present" else absent
+    path, table = module.params["path"], mounts.read_mounts()
     try:
-        commands = step(module.params["path"], mounts.read_mounts())
+        made = module.params["state"] == "present"
+        commands = present(path, table) if made else absent(path, table, module.check_mode)
     except ValueError as error:
         module.fail_json(msg=str(error))
     for command in [] if module.check_mode else commands:

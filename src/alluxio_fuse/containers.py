@@ -28,6 +28,8 @@ _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker
 
 #: Names the file with the settings of the kernel's side of the mount, which whoever mounts sets.
 SETTINGS_VARIABLE = "ALLUXIO_FUSE_SETTINGS"
+#: What to do where a container of others has a name that a service needs.
+RENAME = "podman rename it, remove it, or choose another alluxio_name"
 _CONF = "/opt/alluxio/conf"
 _LABEL = "alluxio-fuse.digest"
 _JAVA_OPTS = "ALLUXIO_JAVA_OPTS"  # added to those of the service
@@ -77,6 +79,12 @@ def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
     private_ca = bool(ca_files(plan))
     made = [_container(plan["name"], service, services, fleet, private_ca) for service in _in_order(services)]
     return [{**one, "digest": digest(one, fleet["image"])} for one in map(asdict, made)]
+
+
+def tier_bytes(plan: Mapping[str, Any]) -> int:
+    """Bytes that all workers of a plan may hold."""
+    workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
+    return sum(tier["quota"] for worker in workers for tier in worker["tiers"]["amount"])
 
 
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
@@ -194,6 +202,23 @@ def started_again(
 def is_of(found: Mapping[str, Any], service: Mapping[str, Any]) -> bool:
     """Whether a container, as `podman inspect` tells it, was made for a service as it is planned now."""
     return bool((found["Config"].get("Labels") or {}).get(_LABEL) == service["digest"])
+
+
+def of_others(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Of containers, as `podman inspect` tells them, those that no deployment made: {name, state, image}."""
+    return [
+        {"name": one["Name"].removeprefix("/"), "state": one["State"]["Status"], "image": one["ImageName"]}
+        for one in found
+        if _LABEL not in (one["Config"].get("Labels") or {})
+    ]
+
+
+def names_taken(found: Sequence[Mapping[str, Any]]) -> str:
+    """What is said of containers that others made, where ours are to be; nothing where there are none."""
+    return "\n".join(
+        f"{one['name']} ({one['state']}, of {one['image']}) is a container that this deployment did not make: {RENAME}"
+        for one in of_others(found)
+    )
 
 
 def outdated(

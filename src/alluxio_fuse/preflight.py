@@ -8,6 +8,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
+from alluxio_fuse.containers import RENAME
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.distributions import LISTED, RUN, release
@@ -19,6 +20,7 @@ from alluxio_fuse.plan.units import parse_switch, parse_whole
 #: Seconds. A clock that is kept is off by less than one.
 CLOCK_BOUND = 30
 
+_CORE = ("master", "job-master", "worker", "job-worker")
 _MOUNTED = {
     "mounted": ("", "unmount it (umount {0})"),
     "stale": (", and its daemon is dead", "clear it (umount --lazy {0})"),
@@ -32,10 +34,10 @@ _MOUNTED = {
 def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
-    Returns `{name, state_dir, mount_root, mount_points, claims, ports, directories, markers: {source: {file, sha256}},
-    object_stores: [{name, source, s3}], platform, image, folders: [{path, read_only}]}`, the last being what a pod that
-    stands in for the node sees of it, and `kubernetes`, used on that platform: `{kubeconfig, context, namespace,
-    node_access, pull_secrets, keep_journal}`.
+    Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
+    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, image, folders:
+    [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and `kubernetes`, used on
+    that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -68,6 +70,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             node_access=platform != "kubernetes" or _cluster(variables, name)["node_access"],
             sample=not datasets,
         ),
+        "datasets": {dataset: sources.get(dataset, "") for dataset in mounted},
+        "containers": [f"{name}-{service}" for service in (*_CORE, *(f"fuse-{dataset}" for dataset in mounted))]
+        if platform == "containers"
+        else [],
         # pods have a network of their own
         "ports": []
         if platform == "kubernetes"
@@ -185,6 +191,8 @@ def node_findings(
     yield from _names(host, facts)
     if not cluster:
         yield from _leftovers(host, facts)
+    yield from _readers(host, facts)
+    yield from _containers(host, facts)
     if not (cluster and cluster["installed"]):
         yield from _mount_points(host, facts)
         yield from _taken(host, facts)
@@ -273,6 +281,26 @@ def _taken(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             f"holds {', '.join(found['holds'])}" if found["holds"] else "a file, or it does not answer",
             "it is in no ownership record, and this deployment would fill it and remove it with all that is in it",
             "move it away, or choose another alluxio_name",
+        )
+
+
+def _readers(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    for point, readers in facts["readers"].items():
+        yield Finding(
+            f"{host}: {point}",
+            f"read by {', '.join(readers)}",
+            "the dataset is not planned any more, or from another source: its mount goes, and what is cached of it",
+            "end them first, or take it from them with -e alluxio_under_readers=true",
+        )
+
+
+def _containers(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    for one in facts["containers"]:
+        yield Finding(
+            f"{host}: container {one['name']}",
+            f"{one['state']}, of {one['image']}",
+            "a service needs this name, and this deployment did not make it: it is neither replaced nor removed",
+            RENAME,
         )
 
 

@@ -162,6 +162,14 @@ class Source(_Fact):
     bytes: int | None
 
 
+class OtherContainer(_Fact):
+    """A container that others made, with a name that a service of ours needs."""
+
+    name: str
+    state: str
+    image: str
+
+
 class TunedSetting(_Fact):
     """What playbooks/tune.yml has kept of one setting, and why."""
 
@@ -210,4 +218,7 @@ class Facts(_Fact):
     clock_skew: float = 0.0
     names: list[FoundName] = Field(default_factory=list)
     tuned: dict[str, TunedMount] = Field(default_factory=dict)
+    manifests: dict[str, str] = Field(default_factory=dict)
+    readers: dict[str, list[str]] = Field(default_factory=dict)
+    containers: list[OtherContainer] = Field(default_factory=list)
     owned: dict[str, object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from alluxio_fuse.containers import is_of
+from alluxio_fuse.containers import RENAME, is_of, of_others
 from alluxio_fuse.kubernetes.pods import COMPONENT, is_ready, made_from
 
 #: name: what the platform calls it; node: where it runs, "" where nowhere; state: "as planned", "behind" (it runs, but
@@ -58,6 +58,8 @@ def _container(planned: Mapping[str, Any], found: Mapping[str, Any] | None, node
     name = str(planned["name"])
     if found is None:
         return _service(name, node, DOWN, "there is no such container")
+    if of_others([found]):
+        return _service(name, node, DOWN, f"this deployment did not make the container of that name: {RENAME}")
     state = found["State"]
     if state["Status"] != "running":
         return _service(name, node, DOWN, f"the container is {state['Status']} (exit code {state.get('ExitCode')})")

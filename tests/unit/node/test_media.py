@@ -11,7 +11,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, ownership, speed
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
-from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed
+from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed, tmpfs_size
 
 BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
 ROOT: Mount = {"point": "/", "type": "ext4", "source": "/dev/vda", "options": ["rw"], "device": "254:0", "root": "/"}
@@ -41,7 +41,7 @@ def test_new_tmpfs(tmp_path: Path) -> None:
     assert not reasons(state)
 
 
-def test_tmpfs_grows_by_remount_and_never_shrinks_below_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tmpfs_grows_by_remount_and_shrinks_once_it_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     class Room:
         f_blocks, f_bfree, f_frsize = 4, 2, 4096
 
@@ -49,7 +49,38 @@ def test_tmpfs_grows_by_remount_and_never_shrinks_below_use(monkeypatch: pytest.
     mount = {**ROOT, "point": "/t", "type": "tmpfs", "source": "a-m"}
     assert look(medium("/t", "tmpfs", size=4 * 4096), [mount])["action"] == "none"
     assert look(medium("/t", "tmpfs", size=9 * 4096), [mount])["action"] == "remount"
-    assert "8192 bytes are in use" in reasons(look(medium("/t", "tmpfs", size=4096), [mount]))
+    less = look(medium("/t", "tmpfs", size=4096), [mount])
+    assert (less["action"], reasons(less)) == ("shrink", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "holds", "answer"),
+    [
+        ({"patience": 0}, [8192], {"changed": False, "full": 8192}),
+        ({"patience": 60}, [8192, 8192, 4096], {"changed": True}),
+        ({"patience": 0, "_ansible_check_mode": True}, [8192], {"changed": False, "full": 8192}),
+        ({"patience": 60, "_ansible_check_mode": True}, [8192], {"changed": True}),
+        ({"patience": 0}, [4096], {"changed": True}),
+    ],
+)
+def test_a_tmpfs_keeps_its_size_while_it_holds_more(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: dict[str, Any],
+    holds: list[int],
+    answer: dict[str, Any],
+) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(tmpfs_size.mounts, "read_mounts", lambda: [{**ROOT, "point": "/t", "type": "tmpfs"}])
+    monkeypatch.setattr(tmpfs_size.media, "tmpfs_size", lambda _: 1 << 20)
+    monkeypatch.setattr(tmpfs_size.media, "tmpfs_used", lambda _: holds.pop(0))
+    monkeypatch.setattr(tmpfs_size.media, "resize_tmpfs", lambda _, size: sizes.append(size))
+    monkeypatch.setattr(tmpfs_size.time, "sleep", lambda _: None)
+    with patch_module_args({"path": "/t", "size": 4096, **given}), pytest.raises(SystemExit):
+        tmpfs_size.main()
+    said = json.loads(capsys.readouterr().out)
+    assert {key: said[key] for key in ("changed", "full") if key in said} == answer
+    assert sizes == ([4096] if answer["changed"] and "_ansible_check_mode" not in given else [])
 
 
 def test_what_others_mounted_is_refused() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.modules import files
+from ansible_collections.alluxio.fuse.plugins.modules import files, shared_mount
 
 from alluxio_fuse.plan.facts import Facts
 
@@ -107,6 +107,17 @@ def test_folder_never_crosses_into_a_mount() -> None:
     answer = run("folder", path="/proc", state="absent", contents=True)
     assert answer["failed"]
     assert "still mounted" in answer["msg"]
+
+
+def test_check_mode_takes_what_serves_a_mount_as_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is served is about to go, in the run as it would be."""
+    assert run("folder", check=True, path="/proc", state="absent")["changed"]
+    served = {"point": "/a/data", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse", "shared": True}
+    table = [{**served, "point": "/a", "type": "ext4"}, served]
+    monkeypatch.setattr(shared_mount.mounts, "mount_point_state", lambda *_: {"state": "mounted"})
+    assert shared_mount.absent("/a", table, check=True) == [["umount", "/a"]]
+    with pytest.raises(ValueError, match="/a/data is still mounted"):
+        shared_mount.absent("/a", table, check=False)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/proc/self/comm"])

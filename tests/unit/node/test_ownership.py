@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.filter.ownership import as_owned_settings, raised
+from ansible_collections.alluxio.fuse.plugins.filter.ownership import as_owned_settings, media_left, raised
 from ansible_collections.alluxio.fuse.plugins.module_utils import ownership
 
 
@@ -79,6 +79,25 @@ def test_missing_folders_are_recorded_once_and_first(tmp_path: Path) -> None:
     one, two = item("file", f"{tmp_path}/a/b/one", role="r"), item("file", f"{tmp_path}/a/b/two", role="r")
     named = [entry["id"] for entry in ownership.with_parents([one, two])]
     assert named == [f"{tmp_path}/a", f"{tmp_path}/a/b", one["id"], two["id"]]
+
+
+def test_media_that_are_not_planned_any_more() -> None:
+    """A folder above a medium that is planned stays, and so does a device."""
+    media = [
+        item("directory", "/a", role="cache_media"),
+        item("directory", "/a/tier", role="cache_media"),
+        item("tmpfs", "/a/tier", role="cache_media"),
+        item("line", "/etc/fstab /a/tier", role="cache_media", path="/a/tier"),
+        item("directory", "/a/disk/tier", role="cache_media", contents=True, before=None),
+        item("filesystem", "/dev/x", role="cache_media", uuid="u"),
+        item("directory", "/a/x", role="cache_media"),
+        item("mount", "/a/x", role="cache_media"),
+        item("file", "/a/media.json", role="cache_media"),
+    ]
+    assert media_left(media, [{"path": "/a/tier"}, {"path": "/a/disk/tier"}]) == []
+    assert media_left(media, [{"path": "/a/disk/tier"}]) == media[1:4]
+    assert media_left(media, [{"path": "/a/tier"}]) == [media[4]]
+    assert media_left(media, [{"path": "/a/tier"}, {"path": "/a/disk/tier/one"}]) == []
 
 
 def test_settings_are_raised_and_never_lowered() -> None:

@@ -26,6 +26,20 @@ def both() -> dict[str, dict[str, Any]]:
     return made(alluxio_datasets=[BUCKET, FOLDER])
 
 
+def test_what_others_made_is_known_by_its_label() -> None:
+    ours = {"Name": "a-master", "State": {"Status": "running"}, "Config": {"Labels": {"alluxio-fuse.digest": "old"}}}
+    theirs = {"Name": "a-worker", "State": {"Status": "exited"}, "Config": {"Labels": None}, "ImageName": "alluxio"}
+    assert containers.of_others([ours, theirs]) == [{"name": "a-worker", "state": "exited", "image": "alluxio"}]
+    assert containers.names_taken([ours]) == ""
+    assert "a-worker (exited, of alluxio)" in containers.names_taken([ours, theirs])
+
+
+def test_what_all_workers_may_hold() -> None:
+    document = plan(local()).dump()
+    (tier,) = document["nodes"]["localhost"]["worker"]["tiers"]["amount"]
+    assert containers.tier_bytes(document) == tier["quota"]
+
+
 def test_starting_order() -> None:
     assert list(made()) == ["master", "job_master", "worker", "job_worker", "fuse/imagenet-sample"]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.modules import namespace_mounts as module
 
 PRINTED = """\
@@ -106,6 +108,36 @@ def test_a_master_that_was_just_started_is_waited_for(monkeypatch: pytest.Monkey
     with pytest.raises(module.CliError):
         module.listed(["alluxio"], 0)
     assert module.listed(["alluxio"], 60) == "the table"
+
+
+@pytest.mark.parametrize(
+    ("answers", "answer"),
+    [
+        (["900", "900", "100"], {"changed": True, "unmounted": ["/bucket"], "mounted": []}),
+        ([], {"changed": False, "unknown": "away"}),
+    ],
+    ids=["it waits until it is freed", "a master that is away is no failure"],
+)
+def test_what_is_not_planned_is_freed_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answers: list[str], answer: dict[str, Any]
+) -> None:
+    """Before workers get tiers that hold less; nothing is mounted yet."""
+    told: list[list[str]] = []
+
+    def run(command: list[str], _about: str) -> str:
+        told.append(command[2:])
+        if not answers:
+            raise module.CliError("away")
+        return f"Used Bytes: {answers.pop(0)}\n" if command[2] == "getUsedBytes" else PRINTED
+
+    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    other = dataset(name="other", alluxio_path="/other", source="file:///data")
+    with patch_module_args({"cli": ["alluxio"], "datasets": [other], "free_to": 500}), pytest.raises(SystemExit):
+        module.main()
+    said = json.loads(capsys.readouterr().out)
+    assert {key: said[key] for key in answer} == answer
+    assert [one[0] for one in told] == (["mount", "unmount", *["getUsedBytes"] * 3] if said["changed"] else ["mount"])
 
 
 def test_a_command_line_that_fails_says_so() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse import preflight
+from alluxio_fuse import going, preflight
+from alluxio_fuse.containers import containers
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.examples import examples, local
 
@@ -62,6 +63,16 @@ def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
             "localhost: port 29999",
             "a process on 127.0.0.1",
         ),
+        (
+            {"readers": {"/mnt/alluxio-fuse/before/data": ["python3 (4711)"]}},
+            "localhost: /mnt/alluxio-fuse/before/data",
+            "read by python3 (4711)",
+        ),
+        (
+            {"containers": [{"name": "alluxio-fuse-master", "state": "exited", "image": "alluxio/alluxio:2.9.4"}]},
+            "localhost: container alluxio-fuse-master",
+            "exited, of alluxio/alluxio:2.9.4",
+        ),
     ],
     ids=[
         "architecture",
@@ -71,6 +82,8 @@ def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
         "taken",
         "foreign listener",
         "listener on our address",
+        "readers of what would go",
+        "foreign container",
     ],
 )
 def test_refused(facts: dict[str, Any], path: str, value: str) -> None:
@@ -113,6 +126,33 @@ def test_what_the_record_names_is_ours() -> None:
         )
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "gone"),
+    [
+        ({"alluxio_datasets": [{"name": "a", "source": "s3://b/x"}]}, []),
+        ({"alluxio_datasets": [{"name": "a", "source": "s3://b/y"}]}, ["a"]),
+        ({"alluxio_datasets": [{"name": "b", "source": "s3://b/x"}]}, ["a"]),
+        ({}, ["a"]),
+    ],
+    ids=["the same", "another source", "another name", "the sample"],
+)
+@pytest.mark.parametrize("made", [("container", ""), ("unit", ".service")])
+def test_what_would_go_is_looked_at(said: dict[str, Any], gone: list[str], made: tuple[str, str]) -> None:
+    kind, suffix = made
+    items = [{"kind": kind, "id": f"lake-{service}{suffix}"} for service in ("master", "fuse-a")]
+    facts = {"owned": {"items": items}, "manifests": {"a": "s3://b/x/"}}
+    asked = preflight.questions({"alluxio_name": "lake", **said})
+    assert going.going(facts, asked) == [f"/mnt/lake/{name}/data" for name in gone]
+    assert going.going({"owned": {}, "manifests": {}}, asked) == []
+
+
+def test_names_of_containers_are_those_of_the_plan() -> None:
+    hosts = local()
+    asked = preflight.questions(hosts["localhost"]["variables"])
+    assert {*asked["containers"]} == {one["name"] for one in containers(plan(hosts).dump(), "localhost")}
+    assert preflight.questions({"alluxio_platform": "host"})["containers"] == []
 
 
 def test_another_address_is_no_clash() -> None:
