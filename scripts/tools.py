@@ -32,11 +32,11 @@ def pinned(package: str) -> str:
     return next(line for line in lines if line.startswith(f"{package}=="))
 
 
-def download(requirement: str, folder: Path) -> zipfile.ZipFile:
+def download(requirement: str, folder: Path, *options: str) -> zipfile.ZipFile:
     """The verified wheel; pip takes hashes from files only."""
     (folder / "requirements.txt").write_text(requirement + "\n")
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "--require-hashes", "-d", folder, "-r", folder / "requirements.txt"], check=True)
+    subprocess.run([*pip, "--require-hashes", *options, "-d", folder, "-r", folder / "requirements.txt"], check=True)
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
@@ -110,9 +110,12 @@ def add_pip() -> None:
     packages = CACHE / "python" / "lib" / "python3.14" / "site-packages"
     if (packages / "pip").exists():
         return
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    pip += ["--require-hashes", "--only-binary", ":all:", "--python-version", "3.14", "--target", str(packages)]
-    subprocess.run([*pip, "-r", ROOT / "requirements" / "pip.txt"], check=True)
+    requirement = (ROOT / "requirements" / "pip.txt").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        # the pip that downloads may be of a Python too old to install this one
+        wheel = download(requirement, Path(folder), "--only-binary", ":all:", "--python-version", "3.14")
+        for name in wheel.namelist():
+            wheel.extract(name, packages)
 
 
 def main(wanted: list[str]) -> None:

@@ -41,6 +41,11 @@ LINKS |= {"out": ("/var/lib/dpkg/status", manifest.LINK_OUT), "up": ("..", manif
 EMPTIED = [*map(str, range(len(EMPTYING))), "broken", "circle", "out"]
 
 
+def body(name: str) -> bytes:
+    """What a file holds: it differs from that of every other name, and has a size that a speed can be told of."""
+    return name.encode() * 1000
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Good and odd names in one folder; what empties a folder's listing in one each, beside a file."""
@@ -49,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         parent.chmod(parent.stat().st_mode | 0o055)
     (root / "flat").mkdir(parents=True)
     for name in sorted(GOOD | set(ODD)):
-        (root / "flat" / name).write_bytes(name.encode())
+        (root / "flat" / name).write_bytes(body(name))
     beside = {str(number): name for number, name in enumerate(EMPTYING)}
     for place in [*beside, *LINKS]:
         (root / place).mkdir()
@@ -70,7 +75,7 @@ def variables(store: ObjectStore, folder: Path) -> dict[str, Any]:
     client.create_bucket(Bucket="names")
     for name in sorted(GOOD | set(ODD)):
         if "\\" not in name:  # this store takes it for a slash
-            client.put_object(Bucket="names", Key=f"set/flat/{name}", Body=name.encode())
+            client.put_object(Bucket="names", Key=f"set/flat/{name}", Body=body(name))
     return {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
@@ -119,7 +124,7 @@ def test_skipped_by_manifest_warm_and_check(skipping: dict[str, Any], folder: Pa
 @pytest.mark.parametrize("dataset", ["own", "bucket"])
 def test_every_other_name_is_listed_and_read(skipping: dict[str, Any], dataset: str) -> None:
     mounted = Path(f"/mnt/{NAME}/{dataset}/data/flat")
-    assert {name: (mounted / name).read_bytes() for name in GOOD} == {name: name.encode() for name in GOOD}
+    assert {name: (mounted / name).read_bytes() for name in GOOD} == {name: body(name) for name in GOOD}
     listed = {found.name for found in mounted.iterdir()}
     assert listed >= GOOD
     assert not listed & set(ODD), "docs/support.md says that no such name is listed as it is"
@@ -138,4 +143,4 @@ def test_one_entry_empties_the_listing_of_its_folder(skipping: dict[str, Any], p
 
 @pytest.mark.parametrize("link", ["relative", "absolute"])
 def test_a_link_within_the_source_is_read_as_a_file(skipping: dict[str, Any], link: str) -> None:
-    assert Path(f"/mnt/{NAME}/own/data/links/{link}").read_bytes() == "café".encode()
+    assert Path(f"/mnt/{NAME}/own/data/links/{link}").read_bytes() == body("café")
