@@ -37,7 +37,7 @@ ODD = {
 }
 EMPTYING = {"latin\udce9": manifest.NOT_UTF8, "cesu\udced\udca0\udcbd\udced\udcb8\udc80": manifest.NOT_UTF8}
 LINKS = {"broken": ("nowhere", manifest.BROKEN_LINK), "circle": ("circle", manifest.BROKEN_LINK)}
-LINKS |= {"out": ("/var/lib/dpkg/status", manifest.LINK_OUT), "up": ("..", manifest.ENDLESS_LINK)}
+LINKS |= {"out": ("../../outside", manifest.LINK_OUT), "up": ("..", manifest.ENDLESS_LINK)}
 EMPTIED = [*map(str, range(len(EMPTYING))), "broken", "circle", "out"]
 
 
@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for parent in [*root.parents][:-2]:
         parent.chmod(parent.stat().st_mode | 0o055)
     (root / "flat").mkdir(parents=True)
+    (root.parent / "outside").write_bytes(b"no container sees this")
     for name in sorted(GOOD | set(ODD)):
         (root / "flat" / name).write_bytes(body(name))
     beside = {str(number): name for number, name in enumerate(EMPTYING)}
