@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.rules.properties import AUTHENTICATION
 
 Amounts = dict[str, dict[str, Any]]
 
@@ -31,6 +32,7 @@ SETTINGS_VARIABLE = "ALLUXIO_FUSE_SETTINGS"
 #: What to do where a container of others has a name that a service needs.
 RENAME = "podman rename it, remove it, or choose another alluxio_name"
 _CONF = "/opt/alluxio/conf"
+_PASSWORD_FILE = "rpc-password"  # noqa: S105 - a name
 _LABEL = "alluxio-fuse.digest"
 _JAVA_OPTS = "ALLUXIO_JAVA_OPTS"  # added to those of the service
 _SERVICE_USER = 1000
@@ -151,11 +153,13 @@ def site_files(
     services: Sequence[Mapping[str, Any]],
     credentials: Mapping[str, Mapping[str, str]],
     authorities: Sequence[str] = (),
+    password: str = "",
 ) -> list[dict[str, Any]]:
     """What the configuration folders of services hold, as items of the module `files`.
 
     services: of the platform `containers`, whose master is told keys while it runs, or units of the platform `host`.
-    authorities: texts of the private CAs, for those that read the under store.
+    authorities: texts of the private CAs, for those that read the under store. password: that of the deployment, for
+    those that answer, or ask, with it alone.
     """
     items = []
     for service in services:
@@ -164,6 +168,9 @@ def site_files(
         items.append({"path": service["conf_dir"], "mode": "0755"})
         path = f"{service['conf_dir']}/alluxio-site.properties"
         items.append({"path": path, "content": text, "uid": uid, "gid": gid, "mode": "0600"})
+        if _has_password(service["properties"]):
+            path = f"{service['conf_dir']}/{_PASSWORD_FILE}"
+            items.append({"path": path, "content": password, "uid": uid, "gid": gid, "mode": "0400"})
         if authorities and service["under_store"]:
             text = "\n".join(authorities)
             items.append({"path": f"{service['conf_dir']}/ca.pem", "content": text, "mode": "0644"})
@@ -291,6 +298,8 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
     conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
     if under_store and private_ca:
         conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
+    if _has_password(mine["properties"]):
+        conf.append(f"{conf_dir}/{_PASSWORD_FILE}:{_CONF}/{_PASSWORD_FILE}:ro")
     return Container(
         name=container_name,
         service=service,
@@ -310,6 +319,10 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
         devices=["/dev/fuse"] if kind == "fuse" else [],
         cap_add=["SYS_ADMIN"] if kind == "fuse" else [],
     )
+
+
+def _has_password(properties: Mapping[str, str]) -> bool:
+    return properties.get(AUTHENTICATION) == "CUSTOM"
 
 
 def _arguments(kind: str, mine: dict[str, Any]) -> list[str]:

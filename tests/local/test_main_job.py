@@ -13,7 +13,20 @@ from typing import Any
 import leftovers
 import pytest
 import trees
-from bundle import C1_ALONE, CHECKOUT, Run, judged, kill, latest, main_pid, playbook, podman, succeed, until
+from bundle import (
+    C1_ALONE,
+    CHECKOUT,
+    Run,
+    engine_options,
+    judged,
+    kill,
+    latest,
+    main_pid,
+    playbook,
+    podman,
+    succeed,
+    until,
+)
 from known_lies import told
 from object_store import ObjectStore
 from planted import Planted
@@ -126,7 +139,8 @@ def test_a_wrong_key_is_refused(first: Run, variables: dict[str, Any]) -> None:
 
 def test_the_key_is_nowhere(first: Run, store: ObjectStore) -> None:
     """But in the journal, whose folder is its service's alone."""
-    canaries = (store.access_key, store.secret_key)
+    password = Path(f"/var/lib/{NAME}/conf/rpc-password").read_text()
+    canaries = (store.access_key, store.secret_key, password)
     ours = [f"{NAME}-{service}" for service in SERVICES]
     told = [first.output]
     for command in (
@@ -141,11 +155,38 @@ def test_the_key_is_nowhere(first: Run, store: ObjectStore) -> None:
         for canary in canaries:
             assert canary not in text, text[max(0, text.find(canary) - 300) : text.find(canary)]
     state_dir, journal = Path(f"/var/lib/{NAME}"), Path(f"/var/lib/{NAME}/journal")
-    files = (path for path in state_dir.rglob("*") if path.is_file())
-    holders = [path for path in files if any(canary.encode() in path.read_bytes() for canary in canaries)]
+    files = [path for path in state_dir.rglob("*") if path.is_file()]
+    holders = [path for path in files if any(canary.encode() in path.read_bytes() for canary in canaries[:2])]
     assert holders
     assert [path for path in holders if not path.is_relative_to(journal)] == []
     assert journal.stat().st_mode & 0o777 == 0o700
+    known = [path for path in files if password.encode() in path.read_bytes()]
+    assert {path.name for path in known} == {"rpc-password"}
+    assert {path.stat().st_mode & 0o777 for path in known} == {0o400}
+
+
+@pytest.mark.parametrize("user", ["nobody", "alluxio"])
+def test_a_local_user_is_told_nothing_by_rpc_ports(first: Run, variables: dict[str, Any], user: str) -> None:
+    """Alluxio believes the name that a client gives, and tells the keys of a mount to any client."""
+    offset = variables["alluxio_port_offset"]
+    said = {
+        "alluxio.master.hostname": "127.0.0.1",
+        "alluxio.master.rpc.port": 19998 + offset,
+        "alluxio.job.master.hostname": "127.0.0.1",
+        "alluxio.job.master.rpc.port": 20001 + offset,
+        "alluxio.security.login.username": user,
+        "alluxio.user.rpc.retry.max.duration": "2s",
+    }
+    options = " ".join(f"-D{key}={amount}" for key, amount in said.items())
+    image = podman("inspect", "--format", "{{.ImageName}}", f"{NAME}-master").strip()
+    client = ["run", "--rm", "--network=host", "--user=65534:65534", "--cap-drop=all", *engine_options()]
+    for arguments in (["fs", "mount"], ["fsadmin", "report"], ["job", "ls"]):
+        command = ["podman", *client, f"--env=ALLUXIO_JAVA_OPTS={options}", "--entrypoint=alluxio", image, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        answer = done.stdout + done.stderr
+        assert done.returncode != 0, answer
+        assert "this deployment's password was not given" in answer, answer
+        assert "/bucket" not in answer
 
 
 @pytest.mark.parametrize("user", [None, "root", "alluxio", "nobody"])

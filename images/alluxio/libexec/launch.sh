@@ -48,14 +48,20 @@ trust_options() {
   echo "-Djavax.net.ssl.trustStore=$store/trusted"
 }
 
+# password_options: what has the JVM's logins carry the deployment's password, where there is one.
+password_options() {
+  [[ ! -e $ALLUXIO_CONF_DIR/rpc-password ]] || echo "-javaagent:$ALLUXIO_HOME/jars/alluxio-image.jar"
+}
+
 # java_command LOGGER SERVICE HEAP: fills the array `java` with the command line of a service up to its main class.
 #   LOGGER: an appender of log4j.properties. SERVICE: MASTER, WORKER, … whose ALLUXIO_<SERVICE>_JAVA_OPTS apply. HEAP: default options.
 java_command() {
   local logger=$1 variable=ALLUXIO_$2_JAVA_OPTS heap=$3 user
-  local -a given properties defaults trust=()
+  local -a given properties defaults password trust=()
   IFS=$' \t\n' read -r -d '' -a given <<< "${ALLUXIO_JAVA_OPTS:-} ${!variable:-}" || true
   mapfile -t properties < <(property_options)
   mapfile -t defaults < <(heap_options "$heap" "${given[@]}")
+  mapfile -t password < <(password_options)
   [[ $2 == USER ]] || mapfile -t trust < <(trust_options)
   # An arbitrary uid has no name, and Alluxio's login is by name.
   user=$(id -un 2> /dev/null) || user=${ALLUXIO_USERNAME:-alluxio}
@@ -65,6 +71,6 @@ java_command() {
     -Dalluxio.home="$ALLUXIO_HOME" -Dalluxio.conf.dir="$ALLUXIO_CONF_DIR"
     -Dalluxio.logs.dir="$ALLUXIO_LOGS_DIR" -Dalluxio.user.logs.dir="$ALLUXIO_USER_LOGS_DIR"
     -Dlog4j.configuration="file:$ALLUXIO_CONF_DIR/log4j.properties" -Dalluxio.logger.type="$logger"
-    "${trust[@]}" "${properties[@]}" "${defaults[@]}" "${given[@]}"
+    "${password[@]}" "${trust[@]}" "${properties[@]}" "${defaults[@]}" "${given[@]}"
     -cp "$(< "$ALLUXIO_HOME/libexec/classpath"):$ALLUXIO_CONF_DIR${ALLUXIO_CLASSPATH:+:$ALLUXIO_CLASSPATH}")
 }

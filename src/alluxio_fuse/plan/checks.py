@@ -345,17 +345,18 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
 
 
 def _check_keys(fleet: Fleet, problems: Problems) -> None:
-    """Alluxio's SIMPLE authentication lets a client name its own user, Alluxio's admin included."""
+    """A master hands the keys of a mount to all that it answers; with SIMPLE authentication, those are all that ask."""
     guarded = [
         dataset.name
         for dataset in fleet.intent.alluxio_datasets
         if dataset.source.startswith("s3://") and not dataset.writable and dataset.through == "cluster"
     ]
     if guarded:
+        asks = "each service with the deployment's password" if fleet.cluster.password else "any client in its reach"
         problems.warn(
             SECRET,
-            f"{', '.join(guarded)} should be read with keys that can only read and list: whoever reaches the master"
-            " may call himself its admin and mount the bucket once more, writable",
+            f"{', '.join(guarded)} should be read with keys that can only read and list this prefix: the master tells"
+            f" them to {asks}, which may call itself its admin and mount the bucket once more, writable",
         )
 
 

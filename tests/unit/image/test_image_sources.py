@@ -154,3 +154,14 @@ def test_settings_of_a_mount_are_set_where_sys_is_read_only(home: Path, tmp_path
         "./7777/congestion_threshold:48",
         "./7777/max_background:64",
     ]
+
+
+def test_a_jvm_carries_the_password_where_the_deployment_has_one(home: Path) -> None:
+    agent = f"-javaagent:{home}/jars/alluxio-image.jar"
+    assert agent not in java(home)
+    (home / "conf").mkdir()
+    (home / "conf" / "rpc-password").write_text("canary")
+    command = java(home)
+    assert command.count(agent) == 1
+    assert command.index(agent) < command.index("-cp")
+    assert not any("canary" in one for one in command)

@@ -92,11 +92,12 @@ def test_everything_listens_on_the_bind_address_only() -> None:
     assert made[SET]["properties"]["alluxio.fuse.web.bind.host"] == "127.0.0.1"
 
 
-def test_the_profile_upstream_says_nothing_beyond_addresses_places_and_libfuse() -> None:
+def test_the_profile_upstream_says_nothing_beyond_addresses_places_password_and_libfuse() -> None:
     made = amounts(local(alluxio_profile="upstream"))
     allowed = (".hostname", ".port", ".bind.host", "journal.type", "journal.folder", "metastore.dir", "root.ufs")
     tier = ("tieredstore.levels", ".alias", ".dirs.path", ".dirs.mediumtype", ".dirs.quota")
-    ours = ("alluxio.fuse.jnifuse.libfuse.version", "alluxio.security.login.username")
+    password = ("alluxio.security.authentication.type", "alluxio.security.authentication.custom.provider.class")
+    ours = ("alluxio.fuse.jnifuse.libfuse.version", "alluxio.security.login.username", *password)
     for name, service in made.items():
         for key in service.get("properties", {}):
             assert key.endswith(allowed + tier) or key in ours, (name, key)

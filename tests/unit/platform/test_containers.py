@@ -94,6 +94,16 @@ def test_a_private_ca_reaches_who_reads_the_under_store(both: dict[str, dict[str
         assert any("/ca.pem:" in volume for volume in one["volumes"]) is not service.startswith("fuse/")
 
 
+def test_every_service_asks_for_the_password_and_has_it_for_itself_alone(both: dict[str, dict[str, Any]]) -> None:
+    items = {item["path"]: item for item in containers.site_files(list(both.values()), {}, (), "canary")}
+    for service, one in both.items():
+        assert one["properties"]["alluxio.security.authentication.type"] == "CUSTOM"
+        path, uid = f"{one['conf_dir']}/rpc-password", 0 if service.startswith("fuse/") else 1000
+        assert f"{path}:/opt/alluxio/conf/rpc-password:ro" in one["volumes"]
+        assert items[path] == {"path": path, "content": "canary", "uid": uid, "gid": uid, "mode": "0400"}
+    assert [item for item in items.values() if "canary" in item.get("content", "") and item["mode"] != "0400"] == []
+
+
 def test_the_digest_follows_a_jvm_flag_of_its_own_service_only() -> None:
     before, after = made(), made(alluxio_overrides={"worker.heap": "2Gi"})
     changed = {service for service in before if before[service]["digest"] != after[service]["digest"]}
