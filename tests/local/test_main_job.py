@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,15 @@ def test_a_local_user_is_told_nothing_by_rpc_ports(first: Run, variables: dict[s
         assert done.returncode != 0, answer
         assert "this deployment's password was not given" in answer, answer
         assert "/bucket" not in answer
+
+
+def test_a_local_user_is_told_no_names_and_contents_by_the_web_port(first: Run, variables: dict[str, Any]) -> None:
+    port, name = 19999 + variables["alluxio_port_offset"], sorted(path.name for path in MOUNTS["bucket"].iterdir())[0]
+    for path in ("/", "/bucket", f"/bucket/{name}"):
+        url = f"http://127.0.0.1:{port}/api/v1/master/webui_browse?path={path}&offset=0&limit=20"
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            told = json.load(answer)
+        assert (told["fileInfos"], told["currentDirectory"], told["fileData"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("user", [None, "root", "alluxio", "nobody"])

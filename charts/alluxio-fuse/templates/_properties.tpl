@@ -56,6 +56,8 @@ alluxio.master.rpc.addresses: {{ join ":19998," $masters }}:19998
 alluxio.job.master.rpc.addresses: {{ join ":20001," $masters }}:20001
 {{- end }}
 alluxio.web.ui.enabled: "false"
+{{- /* Without the UI, its REST API goes on showing names, contents and logs. */}}
+alluxio.web.file.info.enabled: "false"
 {{- end }}
 
 {{- define "alluxio.derived.master" -}}

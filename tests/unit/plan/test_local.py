@@ -92,6 +92,13 @@ def test_everything_listens_on_the_bind_address_only() -> None:
     assert made[SET]["properties"]["alluxio.fuse.web.bind.host"] == "127.0.0.1"
 
 
+def test_web_ports_tell_no_names_contents_or_logs() -> None:
+    made = amounts(local())
+    for name in ("master", "job_master", "worker", "job_worker"):
+        said = made[name]["properties"]
+        assert (said["alluxio.web.ui.enabled"], said["alluxio.web.file.info.enabled"]) == ("false", "false")
+
+
 def test_the_profile_upstream_says_nothing_beyond_addresses_places_password_and_libfuse() -> None:
     made = amounts(local(alluxio_profile="upstream"))
     allowed = (".hostname", ".port", ".bind.host", "journal.type", "journal.folder", "metastore.dir", "root.ufs")

@@ -89,8 +89,8 @@ class Cluster:
         """What a tuned service does not do."""
         made: Properties = {}
         if not self.upstream:
-            Because(made, "quiet", "the web UI shows file contents to whoever asks", DEFAULTS_SURPRISE)(
-                {"web.ui.enabled": False}
+            Because(made, "quiet", "the web port shows names, contents and logs to whoever asks", DEFAULTS_SURPRISE)(
+                {"web.ui.enabled": False, "web.file.info.enabled": False}
             )
             Because(made, "quiet", "no question leaves this network", OWN)({"master.update.check.enabled": False})
             Because(made, "quiet", "channels that idle over a weekend stay authenticated", "Alibaba and Fluid: 365d")(
