@@ -8,7 +8,7 @@ from typing import Any
 
 from alluxio_fuse import doors
 from alluxio_fuse.chart import values
-from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods
+from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods, policy
 
 DOCUMENTATION = """
 name: chart
@@ -36,6 +36,7 @@ class FilterModule:
             **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod"),
             **doors.filters(objects, "label_patch", "left_labelled"),
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
+            **doors.filters(policy, "probe_policy", "probe_server", "probe_client", "policy_verdict"),
             **doors.filters(consumers, "reader_files", "consumer_pods", "consumer_lines"),
             "cluster_findings": cluster_findings,
         }
