@@ -105,7 +105,7 @@ def has_control_character(name: str) -> bool:
 
 
 def unreadable_name(name: str) -> str | None:
-    """Why Alluxio 2.9.6 cannot serve a file of this name: measured by tests/local/test_names.py."""
+    """Why Alluxio 2.9.6 cannot serve a file of this name: measured by tests/upkeep/test_names.py."""
     if "?" in name or "\\" in name:
         return CHARACTER
     try:
