@@ -59,6 +59,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
         ],
         "name": name,
+        "under_readers": parse_switch(variables.get("alluxio_under_readers")) is True,
         "state_dir": names.state_dir(name),
         "mount_root": names.mount_root(name),
         "mount_points": [names.mount_point(name, dataset) for dataset in mounted],

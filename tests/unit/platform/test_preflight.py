@@ -191,3 +191,8 @@ def test_a_host_that_is_not_reached_is_a_finding() -> None:
     text = preflight.findings_text(preflight.silent(["a", "b"], ["a"]))
     assert "not reached" in text
     assert "--limit" in text
+
+
+@pytest.mark.parametrize(("said", "taken"), [(True, True), ("yes", True), ("false", False), (None, False)])
+def test_readers_keep_what_goes_unless_the_user_says_otherwise(said: object, taken: bool) -> None:
+    assert preflight.questions({"alluxio_under_readers": said})["under_readers"] is taken
