@@ -30,11 +30,9 @@ def kubeconfig() -> Iterator[Path]:
         subprocess.run([*LAB_COMMAND, "up"], check=True)
         yield LAB / "kubeconfig"
         return
-    down = [*LAB_COMMAND, "down"]
-    with leftovers.recorded("command", down):
+    with leftovers.recorded("command", [*LAB_COMMAND, "down"]):
         subprocess.run([*LAB_COMMAND, "up"], check=True)
         yield LAB / "kubeconfig"
-        subprocess.run(down, check=True)
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def owner_of(pid: int) -> str:
 
 @contextmanager
 def recorded(kind: str, about: Any) -> Iterator[None]:
-    """A thing of a kind of `UNDO`, which `remove` undoes if this process does not leave the context."""
+    """A thing of a kind of `UNDO`, which is undone when the context ends; what could not be undone stays recorded."""
     path = RECORDS / f"{owner_of(os.getpid())}.jsonl"
     RECORDS.mkdir(mode=0o700, exist_ok=True)
     line = json.dumps({"kind": kind, "about": about}) + "\n"
@@ -52,11 +52,12 @@ def recorded(kind: str, about: Any) -> Iterator[None]:
     try:
         yield
     finally:
+        UNDO[kind](about)
         lines = path.read_text().splitlines(keepends=True)
         lines.reverse()
         lines.remove(line)
         path.write_text("".join(reversed(lines)))
-        if len(lines) == 0:
+        if not lines:
             path.unlink()
 
 
@@ -66,10 +67,7 @@ def folder(path: Path) -> Iterator[Path]:
     with recorded("folder", str(path)):
         remove_folder(str(path))
         path.mkdir(parents=True)
-        try:
-            yield path
-        finally:
-            remove_folder(str(path))
+        yield path
 
 
 @contextmanager
@@ -77,10 +75,7 @@ def mounted(point: Path, *how: str | Path) -> Iterator[None]:
     """A mount, as `mount HOW POINT` makes it, until the context ends."""
     with recorded("mount", str(point)):
         subprocess.run(["mount", *map(str, how), str(point)], check=True)
-        try:
-            yield
-        finally:
-            unmount(str(point))
+        yield
 
 
 def mount_points() -> list[str]:
@@ -108,10 +103,7 @@ def deployment(variables: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Room for a deployment of these variables, which is torn down when the context ends."""
     with recorded("deployment", variables):
         remove_deployment(variables)
-        try:
-            yield variables
-        finally:
-            remove_deployment(variables)
+        yield variables
 
 
 def remove_deployment(variables: dict[str, Any]) -> None:

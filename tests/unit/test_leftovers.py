@@ -94,10 +94,17 @@ def test_what_a_running_one_made_is_left_alone(base: Path) -> None:
 
 
 def test_a_run_that_ends_leaves_no_record(base: Path) -> None:
-    with leftovers.folder(base / "folder"), leftovers.recorded("command", ["false"]):
+    with leftovers.folder(base / "folder"), leftovers.recorded("command", ["true"]):
         assert len([*leftovers.RECORDS.glob("*.jsonl")]) == 1
     assert [*leftovers.RECORDS.glob("*")] == []
     assert not (base / "folder").exists()
+
+
+def test_what_could_not_be_undone_stays_recorded(base: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError), leftovers.recorded("command", ["false"]):
+        pass
+    (record,) = leftovers.RECORDS.glob("*.jsonl")
+    assert '"false"' in record.read_text()
 
 
 def test_an_owner_is_not_another_process_of_the_same_number() -> None:
