@@ -1,4 +1,4 @@
-"""A small data set of many small files and a large one, made from a seed: no two files are alike."""
+"""A small data set of many small files and some large ones, made from a seed: no two files are alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any
 import leftovers
 from object_store import ObjectStore
 
-FILES = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(210)} | {"big/shard-0.bin": 70 << 20}
+FILES = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(210)} | {
+    f"big/shard-{i}.bin": (17 << 20) + i for i in range(4)
+}
 BUCKET, PREFIX = "training", "set"
 
 
