@@ -46,7 +46,7 @@ test-chart: setup-dev ## the chart's renders, schemas and refusals, against a re
 	@pytest -q tests/chart
 
 test-node: setup-dev ## three kinds of systemd nodes under one plan: apply, verify, apply again, remove, compare
-	@pytest -q tests/nodes/test_scenarios.py -k "scenario and nodes"
+	@pytest -q 'tests/nodes/test_scenarios.py::test_scenario[nodes]'
 
 test-nodes: setup-dev ## that, every node role on Debian 11 to 13, FUSE on the host, and a Debian 13 controller
 	@pytest -q tests/nodes
