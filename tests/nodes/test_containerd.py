@@ -41,8 +41,10 @@ PLAY = [
         "tasks": [{"ansible.builtin.include_role": {"name": "limits", "tasks_from": "{{ entry }}"}}],
     }
 ]
+#: An address made of the host's name, as many inventories have it, which a task that is delegated would misread.
 NODE = {
     "ansible_connection": "node",
+    "ansible_host": "alluxio-fuse-test-containerd{{ inventory_hostname[1:] }}",
     "ansible_user": "root",
     "ansible_python_interpreter": "/usr/bin/python3",
     "limits_engine": "containerd",
@@ -85,8 +87,8 @@ Job = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """Runs an entry of the role on all nodes."""
-    hosts = {f"n{number}": {**NODE, "ansible_host": name} for number, name in NODES.items()}
-    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts}}))
+    hosts: dict[str, dict[str, str]] = {f"n{number}": {} for number in NODES}
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": NODE}}))
     (tmp_path / "play.yml").write_text(json.dumps(PLAY))
     env = {**os.environ, "ANSIBLE_CONNECTION_PLUGINS": str(CHECKOUT / "tests/lab/node/connection"), "NO_COLOR": "1"}
 
@@ -131,7 +133,7 @@ def test_one_node_follows_the_other(job: Job) -> None:
         assert again.stdout.count("changed=0") == 3, again.stdout
         assert {number: process(number) for number in NODES} == before
     foretold = job("main", "--check")
-    assert "changed: [n1 -> n3" in foretold.stdout, foretold.stdout
+    assert "changed: [n3]" in foretold.stdout, foretold.stdout
     assert {number: process(number) for number in NODES} == before
 
 
@@ -142,7 +144,7 @@ def test_what_does_not_come_back_is_the_last_one(job: Job) -> None:
         done = job()
         assert done.returncode != 0
         assert (files(1), process(3)) == (FILES, third)
-        assert "failed: [n1 -> n2" in done.stdout
+        assert "fatal: [n2]: FAILED!" in done.stdout
         assert "containerd.service was restarted and is not back" in done.stdout
     first = process(1)
     inside(2, "rm /srv/broken")
