@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 import leftovers
 import pytest
+from hypothesis import settings
 from object_store import ObjectStore, object_store
+
+settings.register_profile("any machine", deadline=None)  # how long an example takes is no property of it
+settings.load_profile("any machine")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

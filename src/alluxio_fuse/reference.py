@@ -23,7 +23,8 @@ every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi
 switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
 
 `alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a
-vault: preflight refuses it from an unencrypted file of an inventory. It never enters the plan, a log or a report.
+vault, and so does `alluxio_cluster_password` (the password of `alluxio_cluster`, with its `password: true`): preflight
+refuses them from an unencrypted file of an inventory. They never enter the plan, a log or a report.
 Give keys that can only read and list the dataset's own prefix:
 [who can get at the keys](upkeep.md#who-can-get-at-the-keys).
 """

@@ -369,8 +369,8 @@ def source(node: str) -> Iterator[Path]:
 
 
 @pytest.fixture
-def cluster(source: Path) -> Iterator[str]:
-    """The master of a cluster of containers on this machine, where the node reaches it, with the same files."""
+def cluster(source: Path) -> Iterator[dict[str, Any]]:
+    """A cluster of containers on this machine with the same files, as an inventory says of it."""
     address = inside("ip -4 route show default").split()[2]
     said = {
         "alluxio_name": CLUSTER,
@@ -381,14 +381,17 @@ def cluster(source: Path) -> Iterator[str]:
     }
     with leftovers.deployment(said):
         succeed(stages("preflight", "plan", "nodes", "services", **said))
-        yield f"{address}:{19998 + PORT_OFFSET}"
+        yield {
+            "alluxio_cluster": {"masters": [f"{address}:{19998 + PORT_OFFSET}"], "password": True},
+            "alluxio_cluster_password": Path(f"/var/lib/{CLUSTER}/conf/rpc-password").read_text(),
+        }
 
 
 @pytest.mark.usefixtures("again")
-def test_through_a_cluster_elsewhere(job: Job, cluster: str) -> None:
+def test_through_a_cluster_elsewhere(job: Job, cluster: dict[str, Any]) -> None:
     """With a client cache on the node, which the check proves; what it could not know of the workers it leaves out."""
     through = {"name": "folder", "source": f"file://{SOURCE}/folder", "through": "cluster"}
-    ended(job("site.yml", alluxio_datasets=[through], alluxio_cluster={"masters": [cluster]}))
+    ended(job("site.yml", alluxio_datasets=[through], **cluster))
     assert right("folder")
     newest = max((CHECKOUT / "runs").glob("*/check.json"))
     (dataset,) = json.loads(newest.read_text())["datasets"]
@@ -397,9 +400,7 @@ def test_through_a_cluster_elsewhere(job: Job, cluster: str) -> None:
     assert rows["client-cache"]["origins"]["client_cache"] > 0.98
     assert {state for state, row in rows.items() if row["why"].startswith("not tested")} >= {"cold", "worker"}
     assert (dataset["wrong"], dataset["digested"] > 0) == (0, True)
-    assert (
-        changed(job("playbooks/services.yml", alluxio_datasets=[through], alluxio_cluster={"masters": [cluster]})) == 0
-    )
+    assert changed(job("playbooks/services.yml", alluxio_datasets=[through], **cluster)) == 0
 
 
 def test_teardown_leaves_the_node_as_it_was(

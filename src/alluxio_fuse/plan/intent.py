@@ -249,6 +249,11 @@ class RunningCluster(Strict):
     masters: list[Annotated[str, AfterValidator(_master)]] = Field(
         [], description="RPC addresses of its masters, host:port; each dataset is mounted there at /<name> already."
     )
+    password: Switch = Field(
+        False,
+        description="Whether it answers only clients with a password, as a deployment of this bundle on containers"
+        " does. The password itself is `alluxio_cluster_password`, in a vault.",
+    )
 
 
 def _fail_on(value: list[str]) -> list[str]:
@@ -446,6 +451,7 @@ class FleetIntent(Strict):
 
 
 SECRET = "alluxio_credentials"  # noqa: S105 - the variable's name; its value never comes near the planner
+SECRETS = frozenset({SECRET, "alluxio_cluster_password"})
 NODE_VARIABLES = frozenset(NodeIntent.model_fields)
 FLEET_VARIABLES = frozenset(FleetIntent.model_fields)
 KNOWN_VARIABLES = NODE_VARIABLES | FLEET_VARIABLES

@@ -21,7 +21,7 @@ from alluxio_fuse.plan.checks import (
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
-from alluxio_fuse.plan.intent import SECRET, FleetIntent, NodeIntent, Room
+from alluxio_fuse.plan.intent import SECRETS, FleetIntent, NodeIntent, Room
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
@@ -89,7 +89,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     """The plan of {host: {groups, variables, facts}}; raises Refused with every finding."""
     problems = Problems(frozenset())
     said = {
-        name: {**host, "variables": {key: value for key, value in host["variables"].items() if key != SECRET}}
+        name: {**host, "variables": {key: value for key, value in host["variables"].items() if key not in SECRETS}}
         for name, host in hosts.items()
     }
     if not said:
@@ -159,7 +159,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     cluster = Cluster(
         masters=quorum if own else tuple(intent.alluxio_cluster.masters),
         external=not own,
-        password=intent.alluxio_platform == "containers",
+        password=intent.alluxio_platform == "containers" if own else intent.alluxio_cluster.password,
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",

@@ -14,7 +14,7 @@ def entries(folder: Path, count: int = 64) -> list[reader.Entry]:
 
 
 def test_accelerators_slower_than_the_files_are_busy(tmp_path: Path) -> None:
-    emulated = {"accelerators": 2, "batch": 4, "compute_s": 0.05}
+    emulated = {"accelerators": 2, "batch": 4, "compute_s": 0.3}
     result = training.timed(str(tmp_path), entries(tmp_path), 3, emulated)
     assert result["utilisation"] > 0.7
     assert (result["files"], result["bytes"], result["wrong"]) == (64, 64_000, 0)

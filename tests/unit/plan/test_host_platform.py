@@ -50,6 +50,15 @@ def test_through_a_cluster_there_is_a_client_cache() -> None:
     assert target["identity_file"].endswith("/client-cache/set/.identity")
 
 
+@pytest.mark.parametrize("password", [True, False])
+def test_a_cluster_with_a_password_is_asked_with_one(password: bool) -> None:
+    secret = {"alluxio_cluster_password": "canary"}
+    planned = made(SET, alluxio_cluster=ELSEWHERE | {"password": password}, **secret)
+    properties = planned.nodes["localhost"]["fuse/set"]["properties"].amount
+    assert ("alluxio.security.authentication.type" in properties) is password
+    assert "canary" not in str(planned.dump())
+
+
 @pytest.mark.parametrize(
     ("said", "path", "remedy"),
     [
