@@ -35,6 +35,8 @@ ODD = {
     "em\U0001f600": manifest.BEYOND_BMP,
     "last\U0010ffff": manifest.BEYOND_BMP,
 }
+#: What S3 lists in place of U+FFFF; the name itself is listed, too, once it was opened.
+LISTED_OTHERWISE: dict[str, set[str]] = {"own": set(), "bucket": {"a\ufffdb"}}
 EMPTYING = {"latin\udce9": manifest.NOT_UTF8, "cesu\udced\udca0\udcbd\udced\udcb8\udc80": manifest.NOT_UTF8}
 LINKS = {"broken": ("nowhere", manifest.BROKEN_LINK), "circle": ("circle", manifest.BROKEN_LINK)}
 LINKS |= {"out": ("../../outside", manifest.LINK_OUT), "up": ("..", manifest.ENDLESS_LINK)}
@@ -47,11 +49,15 @@ def body(name: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder() -> Iterator[Path]:
     """Good and odd names in one folder; what empties a folder's listing in one each, beside a file."""
-    root = tmp_path_factory.mktemp("names") / "set"
-    for parent in [*root.parents][:-2]:
-        parent.chmod(parent.stat().st_mode | 0o055)
+    with leftovers.folder(Path(f"/var/lib/{NAME}-source")) as parent:
+        fill(parent / "set")
+        yield parent / "set"
+
+
+def fill(root: Path) -> None:
+    """Make the files."""
     (root / "flat").mkdir(parents=True)
     (root.parent / "outside").write_bytes(b"no container sees this")
     for name in sorted(GOOD | set(ODD)):
@@ -67,13 +73,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "links").mkdir()
     (root / "links/relative").symlink_to("../flat/café")
     (root / "links/absolute").symlink_to(root / "flat/café")
-    return root
 
 
 @pytest.fixture(scope="module")
 def variables(store: ObjectStore, folder: Path) -> dict[str, Any]:
     client = store.client()
-    client.create_bucket(Bucket="names")
+    store.create_bucket("names")
     for name in sorted(GOOD | set(ODD)):
         if "\\" not in name:  # this store takes it for a slash
             client.put_object(Bucket="names", Key=f"set/flat/{name}", Body=body(name))
@@ -129,7 +134,8 @@ def test_every_other_name_is_listed_and_read(skipping: dict[str, Any], dataset: 
     listed = {found.name for found in mounted.iterdir()}
     assert listed >= GOOD
     assert not listed & set(ODD), "docs/support.md says that no such name is listed as it is"
-    assert len(listed - GOOD) == 2, "names beyond U+FFFF are listed with other bytes"
+    others = listed - GOOD - LISTED_OTHERWISE[dataset]
+    assert len(others) == 2, f"names beyond U+FFFF are listed with other bytes: {others}"
     for name in ODD:
         with pytest.raises(OSError):  # noqa: PT011 - ENOENT, or EISDIR where the part before ? is a folder
             (mounted / name).read_bytes()
