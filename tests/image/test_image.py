@@ -13,9 +13,8 @@ from pathlib import Path
 
 import leftovers
 import pytest
-from bundle import engine_options, main_pid, until
+from bundle import engine_options, main_pid, playbook, succeed, until
 
-ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/alluxio-fuse:2.9.6"
 SERVICE, FUSE = "1000:1000", "0:0"
 FUSE_DEVICE = ("--device", "/dev/fuse", "--cap-add", "SYS_ADMIN")
@@ -183,7 +182,7 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster that was read once: blocks in the worker, pages in the client cache."""
-    run("ansible-playbook", "--inventory", "localhost,", "--connection", "local", ROOT / "playbooks" / "image.yml")
+    succeed(playbook("playbooks/image.yml"))
     folder = tmp_path_factory.mktemp("image")
     shared = folder / "mnt"
     shared.mkdir()
@@ -292,7 +291,8 @@ def test_caches_of_a_forgotten_journal_are_discarded(cluster: Cluster) -> None:
     cluster.start_worker()
     cluster.start_fuse()
     assert cluster.right()
-    assert cluster.blocks() == old, "the ids were to be the same, or nothing is shown"
+    assert old
+    assert old <= cluster.blocks(), "the ids were to be the same, or nothing is shown"
     for name in ("worker", "fuse"):
         assert "Discarding" in cluster.log(name)
 
