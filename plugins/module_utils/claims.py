@@ -22,7 +22,7 @@ Item = dict[str, Any]
 
 
 def taken(record: dict[str, Any], paths: Iterable[str], beside: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """[{path, holds}] of the paths that are somebody else's: a file, or a folder with something in it.
+    """[{path, holds}] of the paths that the record does not name: a file, or a folder with something in it.
 
     beside: paths that are looked at elsewhere, and do not count where they lie in a folder. Mounts are not looked into.
     """
@@ -40,7 +40,7 @@ def taken(record: dict[str, Any], paths: Iterable[str], beside: Iterable[str] = 
 
 
 def claimed(record: dict[str, Any], items: list[Item]) -> list[Item]:
-    """The items as they are to be recorded; a RecordError names what is somebody else's."""
+    """The items as they are to be recorded; a RecordError names what another user made."""
     new = [item for item in items if not ownership.find(record, item["kind"], item["id"])]
     alone = [
         item["id"] for item in new if (item.get("data") or {}).get("contents") or (item.get("data") or {}).get("new")

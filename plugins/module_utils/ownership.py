@@ -90,7 +90,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    """The lock's file, which whoever held it before removed: one that was waited for may be another one by now."""
+    """The open lock file. Its last holder removes it, so a file that was waited for may be replaced by now."""
     path = folder / LOCK
     while True:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
