@@ -34,11 +34,13 @@ serves() { is_ours "$(mounted_at "$1")" && timeout 10 stat --file-system "$1" > 
 
 # apply_settings PATH FILE: gives the kernel's side of the mount at PATH what FILE says, a KEY=AMOUNT per line. A container's /sys
 # cannot be written to, so it is mounted anew for as long as it takes; a mount without its settings serves all the same.
+# What others mounted over it keeps theirs: it may be a disk.
 apply_settings() {
-  local device key amount folder sys=/sys control=/sys/fs/fuse/connections
-  device=$(mount_entry "$1")
-  device=${device##* }
+  local mount device key amount folder sys=/sys control=/sys/fs/fuse/connections
+  mount=$(mount_entry "$1")
+  device=${mount##* }
   [[ -r $2 && -n $device ]] || return 0
+  is_ours "$mount" || { echo "$1: no settings, something else is mounted over it ($mount)" >&2; return 0; }
   folder=$(mktemp -d)
   mkdir "$folder/sys" "$folder/control"
   if [[ ! -w $sys/class/bdi/$device/read_ahead_kb ]]; then

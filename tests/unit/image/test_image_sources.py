@@ -156,6 +156,20 @@ def test_settings_of_a_mount_are_set_where_sys_is_read_only(home: Path, tmp_path
     ]
 
 
+def test_what_others_mounted_over_a_mount_keeps_its_settings(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "set").write_text("read_ahead_kb=1024\n")
+    script = f"""
+    mount_entry() {{ echo "ext4 /dev/vda 0:7777"; }}
+    mountpoint() {{ return 0; }}
+    mount() {{ mkdir -p "$4/class/bdi/0:7777" "$4/7777"; }}
+    umount() {{ (cd "$1" && grep -r . . || true); rm -r "${{1:?}}"/*; }}
+    apply_settings /mnt/set {tmp_path}/set 2>&1
+    """
+    assert shell("mounts.sh", script, home) == [
+        "/mnt/set: no settings, something else is mounted over it (ext4 /dev/vda 0:7777)"
+    ]
+
+
 def test_a_jvm_carries_the_password_where_the_deployment_has_one(home: Path) -> None:
     agent = f"-javaagent:{home}/jars/alluxio-image.jar"
     assert agent not in java(home)
