@@ -1,4 +1,4 @@
-"""What acts on the controller acts as the user who runs Ansible, whatever an inventory says of nodes."""
+"""Delegated tasks: on the controller as the user who runs Ansible, and on another node by that node's own address."""
 
 from __future__ import annotations
 
@@ -37,20 +37,30 @@ def tasks(found: Any, outer: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield one | said
 
 
-def on_controller(path: Path) -> list[dict[str, Any]]:
-    return [task for task in tasks(yaml.safe_load(path.read_text()), {}) if task.get("delegate_to") == "localhost"]
+DELEGATED = [
+    (path, task) for path in FILES for task in tasks(yaml.safe_load(path.read_text()), {}) if "delegate_to" in task
+]
+CASES = [(path, task) for path, task in DELEGATED if task["delegate_to"] == "localhost"]
+TO_NODES = [(path, task) for path, task in DELEGATED if task["delegate_to"] != "localhost"]
 
 
-CASES = [(path, task) for path in FILES for task in on_controller(path)]
+def named(cases: list[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
+    return {"argvalues": cases, "ids": [f"{path.relative_to(ROOT)}: {task['name']}" for path, task in cases]}
 
 
 def test_there_are_some() -> None:
     assert len(CASES) > 30
+    assert len(TO_NODES) > 5
 
 
-@pytest.mark.parametrize(
-    ("path", "task"), CASES, ids=[f"{path.relative_to(ROOT)}: {task['name']}" for path, task in CASES]
-)
+@pytest.mark.parametrize(("path", "task"), **named(TO_NODES))
+def test_another_node_is_reached_by_its_own_address(path: Path, task: dict[str, Any]) -> None:
+    """Else `ansible_host: "{{ inventory_hostname }}.example"` is read with the name of the node that delegates."""
+    host = task["delegate_to"].strip("{} ")
+    assert task["vars"]["ansible_host"] == f"{{{{ hostvars[{host}].ansible_host | default({host}) }}}}"
+
+
+@pytest.mark.parametrize(("path", "task"), **named(CASES))
 def test_it_does_not_become_root(path: Path, task: dict[str, Any]) -> None:
     """The variable, too: one of an inventory is stronger than the keyword."""
     assert task["vars"].get("ansible_become") is False
