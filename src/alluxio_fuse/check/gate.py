@@ -1,6 +1,7 @@
 """What the mount has to reach, and whether it did."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -164,12 +165,17 @@ def _mixed(rows: Sequence[Row], kind: str, figure: Figure, least: float, residen
         if speed is None:
             reason = f"{what}: {share:.0%} is served in state {STATE_OF[level]}, which was not established"
             return Finding(outcome="CANNOT TELL", reason=reason)
-        seconds.median += share / speed.median
-        seconds.least += share / speed.most
-        seconds.most += share / speed.least
+        seconds.median += _time(share, speed.median)
+        seconds.least += _time(share, speed.most)
+        seconds.most += _time(share, speed.least)
         seconds.passes = speed.passes
     speed = Spread(median=1 / seconds.median, least=1 / seconds.most, most=1 / seconds.least, passes=seconds.passes)
     return compared(what, speed, least, unit)
+
+
+def _time(share: float, speed: float) -> float:
+    """How long a share takes; for ever where the passes read so little that nothing per second was measured."""
+    return share / speed if speed else inf
 
 
 def compared(what: str, measured: Spread, least: float, unit: str) -> Finding:

@@ -32,7 +32,7 @@ def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) 
     if not spreads:
         return ""
     edges = [value for _, spread in spreads for value in (spread.least, spread.most)] + ([gate] if gate else [])
-    low, high = floor(log10(max(0.1, min(edges)))), max(ceil(log10(max(edges))), floor(log10(max(edges))) + 1)
+    low, high = _decades(edges)
 
     def x(value: float) -> float:
         return LABEL + (log10(max(value, 10**low)) - low) / (high - low) * (WIDTH - LABEL - VALUE)
@@ -62,8 +62,7 @@ def epochs(title: str, rows: Sequence[Row]) -> str:
     if longest < 2:
         return ""
     speeds = [speed for row in shown for speed in row.epochs]
-    low, high = floor(log10(max(0.1, min(speeds)))), ceil(log10(max(speeds)))
-    high = max(high, low + 1)
+    low, high = _decades(speeds)
     left, right, top, bottom = 110, WIDTH - 190, TOP, HEIGHT - BOTTOM
 
     def x(number: int) -> float:
@@ -122,8 +121,7 @@ def latencies(title: str, rows: Sequence[Row]) -> str:
     if not shown:
         return ""
     bounds = [bound for row in shown for bound, _ in row.latency_ms]
-    low, high = floor(log10(min(bounds))), ceil(log10(max(bounds)))
-    high = max(high, low + 1)
+    low, high = _decades(bounds, least=min(bounds))
     left, right, top, bottom = 60, WIDTH - 190, TOP, HEIGHT - BOTTOM
 
     def x(milliseconds: float) -> float:
@@ -144,6 +142,12 @@ def latencies(title: str, rows: Sequence[Row]) -> str:
             _text(right + 42, y, label(row)),
         ]
     return _svg(title, HEIGHT, parts)
+
+
+def _decades(values: Sequence[float], least: float = 0.1) -> tuple[int, int]:
+    """Powers of ten around the values, one decade at least; a value below `least`, nothing too, counts as that."""
+    low, high = floor(log10(max(least, min(values)))), ceil(log10(max(least, *values)))
+    return low, max(high, low + 1)
 
 
 def _cumulative(row: Row) -> Iterator[tuple[float, float]]:

@@ -97,3 +97,12 @@ def test_a_check_without_figures_still_has_a_page(measured: dict[str, Any]) -> N
     assert "CANNOT TELL" in page
     assert outline(page).plots == []
     assert html.render(check([], {}, SETTINGS, "", {}))
+
+
+def test_a_check_of_a_few_bytes_still_has_a_page(measured: dict[str, Any]) -> None:
+    slow = [one | {"mb_per_s": 1e-4, "repeats_mb_per_s": [1e-4]} for one in measured["results"]]
+    nothing = [one | {"mb_per_s": 0.0, "repeats_mb_per_s": [0.0]} for one in measured["results"]]
+    for results in (slow, nothing):
+        one = check([measured | {"results": results, "kept": []}], {"mb_per_s": 759.0}, SETTINGS, "", {})
+        assert one.verdict != "PASS"
+        assert outline(html.render(one)).plots
