@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os.path import relpath
+from shlex import quote
 from typing import Any
 
 from alluxio_fuse.plan.settings import SETTINGS
@@ -188,8 +190,13 @@ def _worker_identity(plan: Mapping[str, Any]) -> str | None:
     return f"{workers[0]['tiers']['amount'][0]['path']}/.identity" if workers else None
 
 
-def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report says of the machine and of the plan's values that mattered, as it is shown."""
+def about(
+    plan: Mapping[str, Any], host: str, facts: Mapping[str, Any], inventories: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What a report says of the machine and of the plan's values that mattered, as it is shown.
+
+    inventories: the run's own, as Ansible's `ansible_inventory_sources` names them.
+    """
     gib = 1 << 30
     machine = {
         "host": facts["hostname"],
@@ -217,5 +224,7 @@ def about(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> dict[
     return {
         "machine": machine,
         "plan": values,
-        "again": f"ansible-playbook -i inventories/{plan['environment']} playbooks/check.yml",
+        "again": " ".join(
+            ["ansible-playbook", *(f"-i {quote(relpath(one))}" for one in inventories), "playbooks/check.yml"]
+        ),
     }

@@ -1,5 +1,7 @@
 """What warm-up and check are told comes from the plan."""
 
+from pathlib import Path
+
 from alluxio_fuse import targets
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.examples import facts, local
@@ -45,7 +47,9 @@ def test_the_gate_is_the_plans() -> None:
 
 
 def test_about_names_machine_and_plan() -> None:
-    about = targets.about(plan(local()).dump(), "localhost", facts())
+    sources = [f"{Path.cwd()}/inventories/our lab", "gpu1,"]
+    about = targets.about(plan(local()).dump(), "localhost", facts(), sources)
+    assert about["again"] == "ansible-playbook -i 'inventories/our lab' -i gpu1, playbooks/check.yml"
     assert about["machine"]["memory"] == "24.0 GiB"
     assert "fuse/imagenet-sample: client cache" in about["plan"]
 
