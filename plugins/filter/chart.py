@@ -32,8 +32,9 @@ class FilterModule:
         return {
             **doors.filters(values, "chart_values"),
             **doors.filters(facts, "with_node"),
-            **doors.filters(pods, "endpoints", "read_through", "datasets_gone"),
+            **doors.filters(pods, "endpoints", "read_through", "taken"),
             **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod"),
+            **doors.filters(objects, "password_name", "rpc_password"),
             **doors.filters(objects, "label_patch", "left_labelled"),
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
             **doors.filters(policy, "probe_policy", "probe_server", "probe_client", "policy_verdict"),

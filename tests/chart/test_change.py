@@ -83,6 +83,28 @@ def test_other_certificates_roll_what_reads_them(helm: Helm) -> None:
     assert with_trust("a", "") == with_trust("b", "")
 
 
+def test_every_service_has_the_password_and_wants_it(helm: Helm) -> None:
+    others = TWO | {"proxy": {"enabled": True}, "networkPolicy": {"clients": [{"podSelector": {}}]}}
+    objects = helm.objects(values=others | {"rpcPassword": {"secret": "ours"}})
+    without = helm.objects(values=others)
+    site = next(
+        one["data"] for (kind, name), one in objects.items() if kind == "ConfigMap" and name == "cache-alluxio-fuse"
+    )
+    assert site
+    for text in site.values():
+        assert "\nalluxio.security.authentication.type=CUSTOM\n" in text
+        assert "\nalluxio.security.authentication.custom.provider.class=alluxio.image.Password\n" in text
+    before, after = templates(without), templates(objects)
+    assert {key for key in before if before[key] == after[key]} == set()
+    for template in after.values():
+        volumes = {one["name"]: one for one in template["spec"]["volumes"]}
+        assert volumes["rpc-password"]["secret"]["secretName"] == "ours"
+        for one in template["spec"]["initContainers"]:
+            mounts = [mount["mountPath"] for mount in one["volumeMounts"]]
+            assert ("/password" in mounts) == one["name"].startswith("configure-")
+    assert "CUSTOM" not in str(without)
+
+
 def test_fuse_pods_wait_to_be_deleted(helm: Helm) -> None:
     key = "DaemonSet", "cache-alluxio-fuse-fuse-imagenet"
     assert helm.objects(values=TWO)[key]["spec"]["updateStrategy"] == {"type": "OnDelete"}

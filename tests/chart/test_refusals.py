@@ -147,6 +147,14 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"priorityClass": {"name": "system-node-critical"}},
         "belongs to Kubernetes: write priorityClass.create false to use it",
     ),
+    "password for the official image": (
+        {"image": OFFICIAL, "rpcPassword": {"secret": "ours"}},
+        "the official image knows no password: write image.kind project",
+    ),
+    "authentication as a property": (
+        {"properties": {"alluxio.security.authentication.type": "CUSTOM"}},
+        "rpcPassword.secret",
+    ),
     "official image of a new Java": ({"image": {"kind": "official"}}, "alluxio/alluxio carries 8 or 11"),
     "store that the image cannot read": (
         datasets({"source": "oss://bucket/imagenet"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster import ROOT, Cluster, CommandError, pod_object
+from cluster import CHART, ROOT, Cluster, CommandError, pod_object
 from main_job import HERE, LAB_INVENTORY, NAME, Job, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -160,7 +161,9 @@ def test_pods_read_as_their_readers_and_as_strangers(deployed: Run, job: Job) ->
 
 
 def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:
+    (password,) = job.cluster.get("secret", f"{NAME}-rpc-password", f"--namespace={NAME}")
     canaries = [job.cluster.settings["lab_access_key"], job.cluster.settings["lab_secret_key"]]
+    canaries.append(base64.b64decode(password["data"]["password"]).decode())
     kinds = ("pods", "configmaps", "daemonsets", "statefulsets", "deployments", "events")
     told = [deployed.output, *(json.dumps(job.cluster.get(kind, f"--namespace={NAME}")) for kind in kinds)]
     told += [path.read_text(errors="replace") for path in (ROOT / "runs").rglob("*") if path.is_file()]
@@ -168,6 +171,46 @@ def test_the_key_is_in_secrets_only(deployed: Run, job: Job) -> None:
         told.append(job.cluster.kubectl("logs", f"--namespace={NAME}", name, "--all-containers", "--tail=-1"))
         assert not any(canary in json.dumps(pod) for canary in canaries)
     assert not [text[:200] for text in told if any(canary in text for canary in canaries)]
+
+
+def test_a_pod_is_told_nothing_by_rpc_ports(deployed: Run, job: Job) -> None:
+    """Of the image itself, by Alluxio's admin's name: without the password the master tells it no keys."""
+    master = f"{NAME}-master-0.{NAME}-master-headless.{NAME}.svc"
+    said = {
+        "alluxio.master.hostname": master,
+        "alluxio.job.master.hostname": master,
+        "alluxio.security.login.username": "alluxio",
+        "alluxio.user.rpc.retry.max.duration": "2s",
+    }
+    options = " ".join(f"-D{key}={amount}" for key, amount in said.items())
+    pod = ["run", "stranger", "--namespace=default", "--rm", "--attach", "--quiet", "--restart=Never"]
+    image = [f"--image={job.cluster.image}", "--image-pull-policy=Never", f"--env=ALLUXIO_JAVA_OPTS={options}"]
+    for arguments in (["fs", "mount"], ["fsadmin", "report"], ["job", "ls"]):
+        with pytest.raises(CommandError, match="this deployment's password was not given") as answer:
+            job.cluster.kubectl(*pod, *image, "--command", "--", "/opt/alluxio/bin/alluxio", *arguments)
+        assert "/imagenet" not in str(answer.value).partition("--command")[2]
+
+
+def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job: Job) -> None:
+    """A release as of a version before: its FUSE pods have none."""
+    node = job.cluster.gpu_nodes()[0]
+    values = yaml.safe_load(job.cluster.helm("get", "values", NAME, f"--namespace={NAME}", "--output=yaml"))
+    without = values | {"rpcPassword": {"secret": ""}}
+    job.cluster.helm("upgrade", NAME, CHART, f"--namespace={NAME}", "--wait", "--timeout=10m", values=without)
+    of_fuse = "--selector=app.kubernetes.io/component=fuse-imagenet"
+    job.cluster.kubectl("delete", "pods", f"--namespace={NAME}", of_fuse)
+    job.cluster.wait_ready(NAME, {"fuse-imagenet": len(job.cluster.gpu_nodes())})
+    wanted = sample_digests(Path(job.cluster.settings["lab_sample"]))
+    reader = f"exec sleep 600 </mnt/{NAME}/imagenet/data/{min(wanted)}"
+    job.podman("exec", "--detach", node, "sh", "-c", reader)
+    was = job.release()
+    refused = job.play("playbooks/services.yml")
+    assert refused.status != 0
+    assert "from before Alluxio's ports had a password, and read by sleep (" in " ".join(refused.output.split())
+    assert job.release() == was
+    job.podman("exec", node, "pkill", "-f", "sleep 600")
+    succeed(job.play("playbooks/services.yml"))
+    assert job.read_at_once() == dict.fromkeys(job.cluster.gpu_nodes(), wanted)
 
 
 def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:

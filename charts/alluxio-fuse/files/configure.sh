@@ -22,6 +22,10 @@ if grep -q ' /journal ' /proc/self/mountinfo; then
     echo alluxio.master.journal.init.from.backup=file:///journal/restored.gz >>/conf/alluxio-site.properties
   fi
 fi
+if [ -e /password/rpc-password ]; then
+  # Services ask for it, and clients have it from here.
+  cp /password/rpc-password /conf/
+fi
 if [ -e /trust/ca.crt ]; then
   # The image adds these to what its JVMs trust.
   cp /trust/ca.crt /conf/ca.pem

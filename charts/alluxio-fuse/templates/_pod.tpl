@@ -126,6 +126,9 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
     {{- if .root.Values.trust.configMap }}
     - {name: trust, mountPath: /trust, readOnly: true}
     {{- end }}
+    {{- if .root.Values.rpcPassword.secret }}
+    - {name: rpc-password, mountPath: /password, readOnly: true}
+    {{- end }}
 {{- end }}
 
 {{- /* Volumes of every pod. Takes {root, components}. */ -}}
@@ -151,6 +154,15 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
     name: {{ .configMap }}
     items:
       - {key: {{ .key }}, path: ca.crt}
+{{- end }}
+{{- end }}
+{{- with .root.Values.rpcPassword }}
+{{- if .secret }}
+- name: rpc-password
+  secret:
+    secretName: {{ .secret }}
+    items:
+      - {key: {{ .key }}, path: rpc-password}
 {{- end }}
 {{- end }}
 {{- end }}

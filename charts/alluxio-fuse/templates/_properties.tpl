@@ -55,6 +55,10 @@ alluxio.job.master.hostname: {{ first $masters }}
 alluxio.master.rpc.addresses: {{ join ":19998," $masters }}:19998
 alluxio.job.master.rpc.addresses: {{ join ":20001," $masters }}:20001
 {{- end }}
+{{- if .root.Values.rpcPassword.secret }}
+alluxio.security.authentication.type: CUSTOM
+alluxio.security.authentication.custom.provider.class: alluxio.image.Password
+{{- end }}
 alluxio.web.ui.enabled: "false"
 {{- /* Without the UI, its REST API goes on showing names, contents and logs. */}}
 alluxio.web.file.info.enabled: "false"

@@ -13,6 +13,9 @@ image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: wri
 {{- if and (eq $values.image.kind "official") $values.trust.configMap }}
 trust.configMap: the official image cannot be given CAs: build them into an image of yours, or write image.kind project
 {{- end }}
+{{- if and (eq $values.image.kind "official") $values.rpcPassword.secret }}
+rpcPassword.secret: the official image knows no password: write image.kind project, or leave it empty and keep others away with networkPolicy
+{{- end }}
 {{- if and (eq $values.worker.kind "DaemonSet") $values.worker.topologySpread }}
 worker.topologySpread spreads a StatefulSet, and worker.kind is DaemonSet, which has a worker on each node that matches: remove it, or write worker.kind StatefulSet
 {{- end }}

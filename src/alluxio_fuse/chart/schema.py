@@ -207,6 +207,7 @@ VALUES: dict[str, Schema] = {
     "profile": one_of("tuned", "plain"),
     "properties": ref("properties"),
     "datasets": items(DATASET),
+    "rpcPassword": closed({"secret": string(), "key": string(minLength=1)}),
     "awsProfile": closed({"secret": string(), "key": string(minLength=1)}),
     "trust": closed({"configMap": string(), "key": string(minLength=1), "digest": string()}),
     "master": closed(

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
 
@@ -56,6 +57,7 @@ def chart_values(
         "profile": "plain",
         "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster["pull_secrets"]},
         "datasets": datasets,
+        "rpcPassword": {"secret": password_name(name)},
         "trust": {"configMap": f"{name}-trust" if _private_ca(fleet) else "", "digest": trust_digest},
         "master": {
             "replicas": len(fleet["masters"]),

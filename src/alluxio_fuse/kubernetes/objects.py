@@ -54,6 +54,18 @@ def secret_names(deployment: str, said: Mapping[str, str], credentials: Sequence
     return {dataset: f"{deployment}-{dataset}" for dataset in credentials} | dict(said)
 
 
+def password_name(deployment: str) -> str:
+    """Name of the Secret with the password that Alluxio's ports want."""
+    return f"{deployment}-rpc-password"
+
+
+def rpc_password(deployment: str, into: str, password: str) -> Object:
+    """That Secret, for the chart's `rpcPassword.secret`."""
+    about = metadata(password_name(deployment), into, deployment, "password")
+    data = {"password": base64.b64encode(password.encode()).decode()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": about, "data": data}
+
+
 def keys_name(deployment: str) -> str:
     """Name of the ConfigMap with what is known of the keys in use."""
     return f"{deployment}-handed-keys"

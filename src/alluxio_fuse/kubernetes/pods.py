@@ -15,6 +15,7 @@ WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
 REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
 FUSE = "fuse-"  # and the dataset: the component
+PASSWORD = "rpc-password"  # noqa: S105 - the chart's name of the volume
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
 
@@ -178,13 +179,22 @@ def rolling(installed: Iterable[Mapping[str, Any]], rendered: Iterable[Mapping[s
     return {component for component, template in before.items() if after.get(component, template) != template}
 
 
-def datasets_gone(services: Iterable[Mapping[str, Any]], datasets: Sequence[str], deployment: str) -> list[str]:
-    """Mount points of datasets that are mounted somewhere and not planned any more.
+def taken(pods: Iterable[Mapping[str, Any]], datasets: Sequence[str], deployment: str) -> list[dict[str, str]]:
+    """FUSE pods of a release that an install takes from their readers, as `told_of` gives them.
 
-    services: as `alluxio_fuse.status.services.of_pods` tells them; datasets: names of those that are planned.
+    They are of a dataset that is not planned any more, or of a version without the password that masters will want.
+    datasets: names of those that are planned.
     """
-    mounted = {one["name"].removeprefix(FUSE) for one in services if one["name"].startswith(FUSE)}
-    return [names.mount_point(deployment, dataset) for dataset in sorted(mounted - set(datasets))]
+    fuse = [pod for pod in pods if _component(pod).startswith(FUSE) and not pod["metadata"].get("deletionTimestamp")]
+    return [
+        told_of(pod, deployment)
+        for pod in fuse
+        if _component(pod).removeprefix(FUSE) not in datasets or not _has_password(pod)
+    ]
+
+
+def _has_password(pod: Mapping[str, Any]) -> bool:
+    return any(one["name"] == PASSWORD for one in pod["spec"].get("volumes") or [])
 
 
 def read_through(

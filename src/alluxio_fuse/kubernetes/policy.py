@@ -93,8 +93,9 @@ def policy_verdict(log: str, failure: str = "") -> str:
     if said == ENFORCED:
         return "NetworkPolicy is enforced in this cluster: pods of others do not reach Alluxio's ports."
     exposed = (
-        "Where it is not, any pod that reaches the master's RPC port is told the S3 keys of every mount. Have the"
-        " network plugin enforce it, and use keys that can only read one prefix (docs/upkeep.md: who can get at them)."
+        "Where it is not, the deployment's password alone keeps any pod from being told the S3 keys of every mount, and"
+        " three masters copy their journal to each other without one. Have the network plugin enforce it, and use keys"
+        " that can only read one prefix (docs/upkeep.md: who can get at them)."
     )
     if said == IGNORED:
         return f"WARNING: NetworkPolicy is not enforced in this cluster, the chart's included. {exposed}"

@@ -251,8 +251,8 @@ class RunningCluster(Strict):
     )
     password: Switch = Field(
         False,
-        description="Whether it answers only clients with a password, as a deployment of this bundle on containers"
-        " does. The password itself is `alluxio_cluster_password`, in a vault.",
+        description="Whether it answers only clients with a password, as a deployment of this bundle does."
+        " The password itself is `alluxio_cluster_password`, in a vault.",
     )
 
 

@@ -159,7 +159,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     cluster = Cluster(
         masters=quorum if own else tuple(intent.alluxio_cluster.masters),
         external=not own,
-        password=intent.alluxio_platform == "containers" if own else intent.alluxio_cluster.password,
+        password=own or intent.alluxio_cluster.password,
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",

@@ -216,7 +216,14 @@ def test_who_reads_is_asked_of_the_node_and_else_of_the_api() -> None:
     assert found == [["python3 (7)"], ["pod train/one"], []]
 
 
-def test_what_is_mounted_and_not_planned() -> None:
-    services = [{"name": name} for name in ("master", "fuse-a", "fuse-b", "fuse-b", "worker")]
-    assert pods.datasets_gone(services, ["a", "c"], "x") == ["/mnt/x/b/data"]
-    assert pods.datasets_gone(services, ["a", "b"], "x") == []
+def test_an_install_takes_what_is_not_planned_and_what_has_no_password() -> None:
+    def made(component: str, *volumes: str) -> dict[str, Any]:
+        one = pod(component, "n1")
+        one["spec"]["volumes"] = [{"name": name} for name in volumes]
+        return one
+
+    there = [made("master"), made("worker", "config"), made("fuse-a", "config"), made("fuse-b", "rpc-password")]
+    assert [one["mount_point"] for one in pods.taken(there, ["a", "b"], "x")] == ["/mnt/x/a/data"]
+    assert [one["mount_point"] for one in pods.taken(there, ["a"], "x")] == ["/mnt/x/a/data", "/mnt/x/b/data"]
+    there[2]["metadata"]["deletionTimestamp"] = "now"
+    assert pods.taken(there, ["a", "b"], "x") == []
