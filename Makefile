@@ -28,7 +28,7 @@ site: setup ## the main job, on inventories/local
 teardown: setup ## undoes `make site`
 	@ansible-playbook playbooks/teardown.yml $(ARGS)
 
-test: setup-dev ## 20 min: every claim of the README's first screen: the groups unit, lint, chart, node and local
+test: setup-dev ## 16 min, 23 the first time: every claim of the README's first screen: the groups unit, lint, chart, node and local
 	@scripts/groups $(GROUPS_CI)
 
 test-all: setup-dev ## 3 h: every group
@@ -42,7 +42,7 @@ test-lint: setup-dev
 test-unit: setup-dev ## 2 min: planner, statistics, verdict, modules
 	@pytest -q tests/unit
 
-test-chart: setup-dev ## 1 min, 9 the first time: the chart's renders, schemas and refusals, against a real Kubernetes API server
+test-chart: setup-dev ## 2 min, 9 the first time: the chart's renders, schemas and refusals, against a real Kubernetes API server
 	@pytest -q tests/chart
 
 test-node: setup-dev ## 3 min: three kinds of systemd nodes under one plan: apply, verify, apply again, remove, compare
@@ -51,16 +51,16 @@ test-node: setup-dev ## 3 min: three kinds of systemd nodes under one plan: appl
 test-nodes: setup-dev ## 25 min: that, every node role on Debian 11 to 13, FUSE on the host, and a Debian 13 controller
 	@pytest -q tests/nodes
 
-test-local: setup-dev ## 11 min: the main job on this machine: twice, bad input, some lies, a killed FUSE, teardown
+test-local: setup-dev ## 10 min: the main job on this machine: twice, bad input, some lies, a killed FUSE, teardown
 	@pytest -q tests/local
 
 test-check: setup-dev ## 12 min: the sample and its report: studies, the page, and checks that disturb no other reader
 	@pytest -q tests/check
 
-test-lies: setup-dev ## 6 min: what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
+test-lies: setup-dev ## 8 min: what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
 	@pytest -q -s tests/lies
 
-drills: setup-dev ## 10 min: faults while others read: what readers saw, for how long, what was started again; status, drift
+drills: setup-dev ## 11 min: faults while others read: what readers saw, for how long, what was started again; status, drift
 	@pytest -q -s tests/drills/test_faults.py tests/drills/test_operations.py
 
 test-upkeep: setup-dev ## 35 min: keys, images, backups and datasets that change under readers; writers; interrupted runs
@@ -69,7 +69,7 @@ test-upkeep: setup-dev ## 35 min: keys, images, backups and datasets that change
 test-image: setup-dev ## 4 min: the image's services, caches and properties, and the JVM flags that are planned
 	@pytest -q tests/image
 
-test-tune: setup-dev ## 4 min: settings of a mount tried for real, and kept or not
+test-tune: setup-dev ## 5 min: settings of a mount tried for real, and kept or not
 	@pytest -q tests/tune
 
 test-cluster: setup-dev ## 90 min: the chart and the main job in a real Kubernetes: the lab, or that of KUBECONFIG
