@@ -194,11 +194,13 @@ def test_a_pod_is_told_nothing_by_rpc_ports(deployed: Run, job: Job) -> None:
 def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job: Job) -> None:
     """A release as of a version before: its FUSE pods have none."""
     node = job.cluster.gpu_nodes()[0]
-    values = yaml.safe_load(job.cluster.helm("get", "values", NAME, f"--namespace={NAME}", "--output=yaml"))
+    here = f"--namespace={NAME}"
+    values = yaml.safe_load(job.cluster.helm("get", "values", NAME, here, "--output=yaml"))
     without = values | {"rpcPassword": {"secret": ""}}
-    job.cluster.helm("upgrade", NAME, CHART, f"--namespace={NAME}", "--wait", "--timeout=10m", values=without)
-    of_fuse = "--selector=app.kubernetes.io/component=fuse-imagenet"
-    job.cluster.kubectl("delete", "pods", f"--namespace={NAME}", of_fuse)
+    job.cluster.helm("upgrade", NAME, CHART, here, values=without)  # --wait would wait for FUSE, which updates OnDelete
+    for rolled in (f"statefulset/{NAME}-master", f"daemonset/{NAME}-worker"):
+        job.cluster.kubectl("rollout", "status", here, rolled)
+    job.cluster.kubectl("delete", "pods", here, "--selector=app.kubernetes.io/component=fuse-imagenet")
     job.cluster.wait_ready(NAME, {"fuse-imagenet": len(job.cluster.gpu_nodes())})
     wanted = sample_digests(Path(job.cluster.settings["lab_sample"]))
     reader = f"exec sleep 600 </mnt/{NAME}/imagenet/data/{min(wanted)}"
