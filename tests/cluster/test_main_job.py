@@ -205,12 +205,14 @@ def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job:
     wanted = sample_digests(Path(job.cluster.settings["lab_sample"]))
     reader = f"exec sleep 600 </mnt/{NAME}/imagenet/data/{min(wanted)}"
     job.podman("exec", "--detach", node, "sh", "-c", reader)
-    was = job.release()
-    refused = job.play("playbooks/services.yml")
-    assert refused.status != 0
-    assert "from before Alluxio's ports had a password, and read by sleep (" in " ".join(refused.output.split())
-    assert job.release() == was
-    job.podman("exec", node, "pkill", "-f", "sleep 600")
+    try:
+        was = job.release()
+        refused = job.play("playbooks/services.yml")
+        assert refused.status != 0
+        assert "from before Alluxio's ports had a password, and read by sleep (" in " ".join(refused.output.split())
+        assert job.release() == was
+    finally:
+        job.podman("exec", node, "pkill", "-f", "sleep 600")
     succeed(job.play("playbooks/services.yml"))
     assert job.read_at_once() == dict.fromkeys(job.cluster.gpu_nodes(), wanted)
 
