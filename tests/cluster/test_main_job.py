@@ -191,32 +191,6 @@ def test_a_pod_is_told_nothing_by_rpc_ports(deployed: Run, job: Job) -> None:
         assert "/imagenet" not in str(answer.value).partition("--command")[2]
 
 
-def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job: Job) -> None:
-    """A release as of a version before: its FUSE pods have none."""
-    node = job.cluster.gpu_nodes()[0]
-    here = f"--namespace={NAME}"
-    values = yaml.safe_load(job.cluster.helm("get", "values", NAME, here, "--output=yaml"))
-    without = values | {"rpcPassword": {"secret": ""}}
-    job.cluster.helm("upgrade", NAME, CHART, here, values=without)  # --wait would wait for FUSE, which updates OnDelete
-    for rolled in (f"statefulset/{NAME}-master", f"daemonset/{NAME}-worker"):
-        job.cluster.kubectl("rollout", "status", here, rolled)
-    job.cluster.kubectl("delete", "pods", here, "--selector=app.kubernetes.io/component=fuse-imagenet")
-    job.cluster.wait_ready(NAME, {"fuse-imagenet": len(job.cluster.gpu_nodes())})
-    wanted = sample_digests(Path(job.cluster.settings["lab_sample"]))
-    reader = f"exec sleep 600 </mnt/{NAME}/imagenet/data/{min(wanted)}"
-    job.podman("exec", "--detach", node, "sh", "-c", reader)
-    try:
-        was = job.release()
-        refused = job.play("playbooks/services.yml")
-        assert refused.status != 0
-        assert "from before Alluxio's ports had a password, and read by sleep (" in " ".join(refused.output.split())
-        assert job.release() == was
-    finally:
-        job.podman("exec", node, "pkill", "-f", "sleep 600")
-    succeed(job.play("playbooks/services.yml"))
-    assert job.read_at_once() == dict.fromkeys(job.cluster.gpu_nodes(), wanted)
-
-
 def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
     node = job.cluster.gpu_nodes()[0]
     was, sent = job.release(), job.store_sent()
@@ -241,6 +215,32 @@ def test_one_edited_flag_rolls_the_workers_alone(deployed: Run, job: Job) -> Non
     assert run.changed == 1, run.tasks("changed")
     now = job.release()
     assert {name for name in was if now.get(name) != was[name]} == {name for name in was if "-worker-" in name}
+
+
+def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job: Job) -> None:
+    """A release as of a version before: its FUSE pods have none."""
+    node = job.cluster.gpu_nodes()[0]
+    here = f"--namespace={NAME}"
+    values = yaml.safe_load(job.cluster.helm("get", "values", NAME, here, "--output=yaml"))
+    without = values | {"rpcPassword": {"secret": ""}}
+    job.cluster.helm("upgrade", NAME, CHART, here, values=without)  # --wait would wait for FUSE, which updates OnDelete
+    for rolled in (f"statefulset/{NAME}-master", f"daemonset/{NAME}-worker"):
+        job.cluster.kubectl("rollout", "status", here, rolled)
+    job.cluster.kubectl("delete", "pods", here, "--selector=app.kubernetes.io/component=fuse-imagenet")
+    job.cluster.wait_ready(NAME, {"fuse-imagenet": len(job.cluster.gpu_nodes())})
+    wanted = sample_digests(Path(job.cluster.settings["lab_sample"]))
+    reader = f"exec sleep 600 </mnt/{NAME}/imagenet/data/{min(wanted)}"
+    job.podman("exec", "--detach", node, "sh", "-c", reader)
+    try:
+        was = job.release()
+        refused = job.play("playbooks/services.yml")
+        assert refused.status != 0
+        assert "from before Alluxio's ports had a password, and read by sleep (" in " ".join(refused.output.split())
+        assert job.release() == was
+    finally:
+        job.podman("exec", node, "pkill", "-f", "sleep 600")
+    succeed(job.play("playbooks/services.yml"))
+    assert job.read_at_once() == dict.fromkeys(job.cluster.gpu_nodes(), wanted)
 
 
 def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> None:
