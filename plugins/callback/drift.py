@@ -31,6 +31,9 @@ class CallbackModule(CallbackBase):
         super().__init__()
         self._drift: ModuleType | None = None
 
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        found.collecting = True
+
     def v2_playbook_on_play_start(self, play: Any) -> None:
         if play.get_vars().get("only_look"):
             from alluxio_fuse import drift  # noqa: PLC0415 - runs that do not look need not wait for it

@@ -8,3 +8,5 @@ from __future__ import annotations
 from typing import Any
 
 rows: list[Any] = []
+#: Whether the callback runs: without it, nothing would ever differ.
+collecting = False
