@@ -5,7 +5,10 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 # Groups joined by + run side by side.
 GROUPS_CI := unit node+lint+chart local
-GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep image tune cluster
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep image tune install cluster
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+  --no-header
 
 .PHONY: help setup setup-dev setup-kubernetes site teardown test test-all lint docs lock lab lab-down \
   bench bench-plan bench-nodes drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
@@ -72,6 +75,9 @@ test-image: setup-dev ## 4 min: the image's services, caches and properties, and
 test-tune: setup-dev ## 5 min: settings of a mount tried for real, and kept or not
 	@pytest -q tests/tune
 
+test-install: setup-dev ## 5 min: the collection, built and installed into an empty home, runs the main job there
+	@pytest -q tests/install
+
 test-cluster: setup-dev ## 90 min: the chart and the main job in a real Kubernetes: the lab, or that of KUBECONFIG
 	@scripts/setup-kubernetes dev
 	@.venv-kubernetes/bin/pytest -q tests/cluster
@@ -95,6 +101,7 @@ docs: setup-dev ## the generated reference
 	@python -m alluxio_fuse.reference docs/variables.md
 	@python -m alluxio_fuse.plan.examples >docs/plans.md
 
-lock: setup-dev ## pins requirements/*.in again
-	@for kind in runtime dev pip; do uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-annotate --no-header requirements/$$kind.in -o requirements/$$kind.txt; done
+lock: setup-dev ## pins the dependencies of pyproject.toml again
+	@$(LOCK) pyproject.toml -o requirements/runtime.txt
+	@$(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
+	@$(LOCK) requirements/pip.in -o requirements/pip.txt

@@ -1,3 +1,3 @@
 """The controller's logic of alluxio-fuse: plan, verdict and report."""
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
