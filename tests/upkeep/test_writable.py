@@ -20,7 +20,7 @@ from writing import CONTENT, OPERATIONS, THERE
 NAME = "checkpoints"
 BUCKET = "models"
 MOUNT_POINT = Path(f"/mnt/{NAME}/run/data")
-WRITING = Path(__file__).with_name("writing.py")
+WRITING = CHECKOUT / "tests/support/writing.py"
 DOCS = CHECKOUT / "docs" / "writable.md"
 PASSED_ON_S = 5.0
 TEAM = 1234
