@@ -58,8 +58,16 @@ def descendants(pid: int) -> list[int]:
     return found[1:]
 
 
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill a playbook, children and all: Ansible's workers have sessions of their own."""
+    for pid in [process.pid, *descendants(process.pid)]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.communicate()
+
+
 def kill_at(task: str, variables: dict[str, Any]) -> None:
-    """Start the job and kill it, children and all, while that task runs."""
+    """Start the job and kill it while that task runs; also where this test is interrupted before."""
     command = [str(ANSIBLE_PLAYBOOK), "site.yml", "-e", json.dumps(variables)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "ANSIBLE_NOCOLOR": "1"}
     process = subprocess.Popen(
@@ -67,14 +75,13 @@ def kill_at(task: str, variables: dict[str, Any]) -> None:
     )
     assert process.stdout is not None
     lines: list[str] = []
-    for line in process.stdout:
-        lines.append(line)
-        if line.startswith(f"TASK [{task}"):
-            break
-    for pid in [process.pid, *descendants(process.pid)]:  # Ansible's workers have sessions of their own
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    process.communicate()
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith(f"TASK [{task}"):
+                break
+    finally:
+        kill(process)
     assert lines[-1].startswith(f"TASK [{task}"), f"the job ended before it came to {task}\n{''.join(lines[-80:])}"
 
 
