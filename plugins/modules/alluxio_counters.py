@@ -24,7 +24,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: See what is resident
+- name: Read the residency
   alluxio.fuse.alluxio_counters:
     metrics: {fuse: ["127.0.0.1:49999"], master: ["127.0.0.1:19999"]}
 """

@@ -40,7 +40,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: See what the media need
+- name: Look at the state of the media
   alluxio.fuse.cache_media_state:
     media:
       - {name: memory, kind: tmpfs, path: /cache, size: 1073741824, owner: 1000, mode: "0750"}

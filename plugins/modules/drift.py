@@ -22,7 +22,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: End as it is
+- name: Fail if anything drifted
   alluxio.fuse.drift:
     status: "{{ status_result }}"
 """

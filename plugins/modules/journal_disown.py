@@ -28,7 +28,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Make it another cluster's
+- name: Give the cluster a new identity
   alluxio.fuse.journal_disown:
     src: /srv/backups/journal.gz
     dest: /run/restore/journal.gz

@@ -34,7 +34,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: See who reads
+- name: List the readers of a mount
   alluxio.fuse.mount_users:
     path: /mnt/alluxio-fuse/imagenet/data
 """

@@ -29,7 +29,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: See what runs
+- name: List the release's services
   alluxio.fuse.release_services:
     namespace: data
     release: cache

@@ -36,7 +36,7 @@ def test_refused_unless_it_is_allowed(keys: Path) -> None:
     assert f"{keys}: plain text: alluxio_credentials.imagenet.secret_key" in run.output
     assert "alluxio_allow_plaintext_credentials: true" in run.output
     allowed = preflight(keys, alluxio_allow_plaintext_credentials=True)
-    assert "TASK [preflight : Refuse what cannot work]" in allowed.output
+    assert "TASK [preflight : Refuse what cannot work, all findings at once]" in allowed.output
     assert ": plain text: " not in allowed.output
 
 
@@ -47,5 +47,5 @@ def test_an_encrypted_file_is_fine(keys: Path, tmp_path: Path) -> None:
     tool = ANSIBLE_PLAYBOOK.with_name("ansible-vault")
     subprocess.run([tool, "encrypt", given, keys], cwd=CHECKOUT, check=True, capture_output=True)
     run = preflight(keys, given)
-    assert "TASK [preflight : Refuse what cannot work]" in run.output
+    assert "TASK [preflight : Refuse what cannot work, all findings at once]" in run.output
     assert ": plain text: " not in run.output

@@ -17,7 +17,7 @@ IMAGE = "localhost/alluxio-fuse:2.9.6"
 MIB = 1 << 20
 SETS = {"first": (24, 2 * MIB), "small": (8, 300_000), "large": (30, 2 * MIB), "other": (9, 500_000)}
 TIER, CLIENT_CACHE = Path(f"/var/lib/{NAME}/tier/memory"), Path(f"/var/lib/{NAME}/client-cache")
-SHRINK = "cache_media : Shrink memory that services have let go of"
+SHRINK = "cache_media : Shrink tmpfs media that services have freed"
 UP_TO_SERVICES = ("preflight", "plan", "nodes", "services")
 
 
