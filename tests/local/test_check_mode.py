@@ -13,7 +13,7 @@ def test_check_mode_on_a_fresh_host() -> None:
     variables = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 2500}
     run = succeed(playbook("site.yml", "--check", "--diff", **variables))
     predicted = run.tasks("changed")
-    for task in ("cache_media : Record the media in the ledger", "dataset : Make the sample"):
+    for task in ("cache_media : Record the media in the ownership record", "dataset : Make the sample"):
         assert task in predicted
     assert f"{NAME}-master" in run.output
     assert not Path(f"/var/lib/{NAME}").exists()
