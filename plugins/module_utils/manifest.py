@@ -1,183 +1,212 @@
 """The manifest: what a dataset's source holds, taken from the source itself and never through a mount.
 
-JSON lines: a header, then one object per file (path, size, stamp, digest). The stamp (mtime in ns, or an ETag) says
-whether a manifest still describes its source.
+JSON lines: a header, then one object for everything that a reader can name, in the order of the source: `path`, `type`
+(file, folder, link, special; in a bucket also key, which is no path), `size`, `mode`, `mtime` (seconds since 1970),
+`stamp` (the store's mark of this content: mtime in ns, or an ETag), of a link its `target`, and `digest`. Only files
+without `left_out` and `unreadable` are read by check and warm. Memory does not grow with the number of entries.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.reader import BUFFER_BYTES, file_digest, fork_map
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION as VERSION
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import BROKEN_LINK, LINK_OUT, NOT_UTF8
 
-VERSION = 2
+FILE, FOLDER, LINK, SPECIAL, KEY = "file", "folder", "link", "special", "key"
+REASONS = {LINK: "link", SPECIAL: "special file", KEY: "key is no path"}
 LARGE_BYTES = 16 << 20  # files from here on are read as large ones
+EMPTYING = {NOT_UTF8, BROKEN_LINK, LINK_OUT}
 SHOWN = 10  # of the names that cannot be served
-CHARACTER = "`?` or `\\` in the name"
-BEYOND_BMP = "a character beyond U+FFFF in the name, such as an emoji"
-NOT_UTF8 = "not UTF-8"
-BROKEN_LINK = "a link to nothing"
-LINK_OUT = "a link that leads out of the source"
-ENDLESS_LINK = "a link to a folder that holds it"
 EMPTIES = "    A folder with a name that is not UTF-8, or a link to nothing or out of the source, lists as empty."
 RECORD_HEAD = 12  # bytes of a TFRecord's length and that length's checksum
+BATCH = 20_000  # entries whose digests are computed together
+SPOOL_BYTES = 16 << 20  # of a listing in memory; what is more goes to a temporary file
 
 
-class Found(NamedTuple):
-    """A file of the source."""
-
-    path: str
-    size: int
-    stamp: str
-
-
-class Unreadable(NamedTuple):
-    """What Alluxio cannot serve: its path and the reason."""
+class Entry(NamedTuple):
+    """What a reader can name. `mode` and `mtime` are None where the store keeps none; sizes are of files alone."""
 
     path: str
-    reason: str
+    type: str
+    size: int = 0
+    mode: int | None = None
+    mtime: int | None = None
+    stamp: str = ""
+    target: str | None = None
+    left_out: str | None = None
+    unreadable: str | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether check and warm read it."""
+        return self.type == FILE and not self.left_out and not self.unreadable
+
+    @property
+    def ignored(self) -> str | None:
+        """Why it is not read though the mount may serve it."""
+        return None if self.unreadable else self.left_out or REASONS.get(self.type)
 
 
-class Listing(NamedTuple):
-    """Regular files of the source in the order of their paths, and what else there is.
-
-    `ignored` counts by reason what is left out though the mount may serve it. Of `unreadable` a folder is named, not
-    what is in it.
-    """
-
-    files: list[Found]
-    ignored: dict[str, int]
-    unreadable: list[Unreadable]
+Digests = Callable[[list[Entry]], dict[str, str]]
+Heads = Callable[[str], bytes]
 
 
-Digests = Callable[[list[Found]], dict[str, str]]
+class Draft:
+    """A source as it was listed: counted, and kept aside until it is saved."""
+
+    def __init__(self, source: str, entries: Iterable[Entry], limit: int, seed: int = 0) -> None:
+        """Go over `entries` once. Digests will be computed of files up to `limit` bytes, else of a seeded sample."""
+        self.unreadable: Counter[str] = Counter()
+        self.shown: list[Entry] = []
+        self.large: list[str] = []
+        self._source, self._limit, self._seed = source, limit, seed
+        # it lives as long as the draft
+        self._spool = tempfile.SpooledTemporaryFile(SPOOL_BYTES, mode="w+", encoding="ascii")  # noqa: SIM115
+        self._id = hashlib.sha256(json.dumps([VERSION, source, limit, seed]).encode())
+        self._types: Counter[str] = Counter()
+        self._ignored: Counter[str] = Counter()
+        self._sizes: dict[int, list[int]] = {}
+        self._kinds = {"small": [0, 0], "large": [0, 0]}
+        self._least: tuple[int, str] | None = None
+        for entry in entries:
+            self._add(entry)
+        self.header = self._header()
+
+    def _add(self, entry: Entry) -> None:
+        self._spool.write(json.dumps(entry) + "\n")
+        # a folder's time changes with any file that comes and goes beside the dataset
+        self._id.update(json.dumps(entry[:4] + entry[5:]).encode())
+        self._types[entry.type] += 1
+        if entry.unreadable:
+            self.unreadable[entry.unreadable] += 1
+            self.shown += [entry] if len(self.shown) < SHOWN else []
+        elif reason := entry.ignored:
+            self._ignored[reason] += 1
+        if not entry.is_read:
+            return
+        kind = "large" if entry.size >= LARGE_BYTES else "small"
+        bucket = self._sizes.setdefault(max(1, 1 << max(0, entry.size - 1).bit_length()), [0, 0])
+        for counted in (self._kinds[kind], bucket):
+            counted[0] += 1
+            counted[1] += entry.size
+        self._least = min(self._least or (1 << 64, ""), (rank(self._seed, entry.path), entry.path))
+        if kind == "large":
+            self.large = [*self.large[:1], entry.path]
+
+    @property
+    def files(self) -> int:
+        """How many files check and warm read."""
+        return sum(files for files, _ in self._kinds.values())
+
+    def _header(self) -> dict[str, Any]:
+        total = sum(size for _, size in self._kinds.values())
+        digested = [entry.size for entry in self.sample()] if total > self._limit else None
+        return {
+            "version": VERSION,
+            "source": self._source,
+            "files": self.files,
+            "bytes": total,
+            "large_bytes": LARGE_BYTES,
+            **{kind: {"files": files, "bytes": size} for kind, (files, size) in self._kinds.items()},
+            "entries": dict(self._types),
+            "sizes": [[bound, *self._sizes[bound]] for bound in sorted(self._sizes)],
+            "ignored": dict(self._ignored),
+            "unreadable": dict(self.unreadable),
+            "digested": {
+                "files": self.files if digested is None else len(digested),
+                "bytes": total if digested is None else sum(digested),
+                "seed": self._seed,
+                "limit": self._limit,
+            },
+            "coverage": "all" if digested is None else "sample",
+            "id": self._id.hexdigest()[:16],
+        }
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries again, in their order."""
+        self._spool.seek(0)
+        return (Entry(*json.loads(line)) for line in self._spool)
+
+    def sample(self) -> Iterator[Entry]:
+        """Files that digests are computed of: all if they fit in the limit, else a choice over the whole set that does.
+
+        One file is in it at least, whatever its size.
+        """
+        return filter(self._chooser(), self.entries())
+
+    def _chooser(self) -> Callable[[Entry], bool]:
+        """Whether an entry is in the sample; asked of every entry once, in their order."""
+        total = sum(size for _, size in self._kinds.values())
+        share, left = (1 << 64) * self._limit // max(1, total), self._limit
+
+        def chosen(entry: Entry) -> bool:
+            nonlocal left
+            place = (rank(self._seed, entry.path), entry.path)
+            fits = total <= self._limit or place == self._least or (place[0] < share and entry.size <= left)
+            if not (entry.is_read and fits):
+                return False
+            left -= entry.size
+            return True
+
+        return chosen
+
+    def save(self, path: str, digests: Digests) -> None:
+        """Write the manifest at once or not at all, readable by everybody."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.tmp")
+        with temporary.open("w", encoding="ascii") as out:
+            out.write(json.dumps(self.header) + "\n")
+            for entry, digest in self._digested(digests):
+                out.write(json.dumps(_row(entry, digest)) + "\n")
+        temporary.chmod(0o644)
+        temporary.replace(target)
+
+    def _digested(self, digests: Digests) -> Iterator[tuple[Entry, str | None]]:
+        """Every entry with the digest of its file, computed a batch at a time."""
+        entries, chosen = self.entries(), self._chooser()
+        while batch := list(islice(entries, BATCH)):
+            wanted = [entry for entry in batch if chosen(entry)]
+            found = digests(wanted) if wanted else {}
+            yield from ((entry, found.get(entry.path)) for entry in batch)
 
 
-def list_folder(root: str) -> Listing:
-    """Walks a folder; links are not followed."""
-    files: list[Found] = []
-    ignored: dict[str, int] = {}
-    unreadable: list[Unreadable] = []
-    pending = [""]
-    while pending:
-        folder = pending.pop()
-        with os.scandir(f"{root}/{folder}") as found:
-            for item in found:
-                path = f"{folder}/{item.name}" if folder else item.name
-                if hidden_name(item.name):
-                    ignored["hidden"] = ignored.get("hidden", 0) + 1
-                elif reason := unreadable_name(item.name) or unreadable_link(root, item):
-                    unreadable.append(Unreadable(path, reason))
-                elif reason := _unfit(item):
-                    ignored[reason] = ignored.get(reason, 0) + 1
-                elif item.is_dir(follow_symlinks=False):
-                    pending.append(path)
-                else:
-                    status = item.stat(follow_symlinks=False)
-                    files.append(Found(path, status.st_size, str(status.st_mtime_ns)))
-    return Listing(sorted(files), ignored, sorted(unreadable))
+def rank(seed: int, path: str) -> int:
+    """A file's place in a random order, from 0 up to 2^64, by seed and path alone."""
+    return int.from_bytes(
+        hashlib.blake2b(f"{seed}/digest/{path}".encode("utf-8", "surrogateescape")).digest()[:8], "big"
+    )
 
 
-def _unfit(item: os.DirEntry[str]) -> str | None:
-    if has_control_character(item.name):
-        return "name has a control character"
-    mode = item.stat(follow_symlinks=False).st_mode
-    if stat.S_ISLNK(mode):
-        return "link"
-    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "special file"
+def _row(entry: Entry, digest: str | None) -> dict[str, Any]:
+    """An entry as the manifest holds it. A digest is `of` the source, or of none."""
+    row = {key: value for key, value in entry._asdict().items() if value is not None}
+    if entry.type == FILE:
+        row["digest"] = {"algorithm": "sha256", "value": digest, "of": "source"} if digest else {"of": "none"}
+    return row
 
 
-def hidden_name(name: str) -> bool:
-    """Whether a file of this name is left out as hidden."""
-    return name.startswith(".")
-
-
-def has_control_character(name: str) -> bool:
-    """Whether a name has a character that would break lines and terminals."""
-    return any(ord(char) < 32 for char in name)
-
-
-def unreadable_name(name: str) -> str | None:
-    """Why Alluxio 2.9.6 cannot serve a file of this name: measured by tests/upkeep/test_names.py."""
-    if "?" in name or "\\" in name:
-        return CHARACTER
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return NOT_UTF8
-    return BEYOND_BMP if any(ord(char) > 0xFFFF for char in name) else None
-
-
-def unreadable_link(root: str, item: os.DirEntry[str]) -> str | None:
-    """Why Alluxio cannot serve a link, which it follows in a container that sees the source alone."""
-    if not item.is_symlink():
-        return None
-    top, place = Path(root).resolve(), Path(item.path)
-    try:
-        target = place.resolve(strict=True)
-    except (OSError, RuntimeError):  # the latter for a circle of links, up to Python 3.12
-        return BROKEN_LINK
-    if target != top and top not in target.parents:
-        return LINK_OUT
-    return ENDLESS_LINK if target in place.parent.resolve().joinpath(place.name).parents else None
-
-
-def unreadable_text(source: str, found: list[Unreadable]) -> str:
+def unreadable_text(source: str, draft: Draft) -> str:
     """What is said of names that cannot be served: their number, the first of them, and the effect."""
-    reasons = sorted({one.reason for one in found})
-    shown = [f"    {one.path!a}: {one.reason}" for one in found[:SHOWN]]
-    more = [f"    and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-    empty = [EMPTIES] if {NOT_UTF8, BROKEN_LINK, LINK_OUT} & set(reasons) else []
-    count = "1 name" if len(found) == 1 else f"{len(found)} names"
+    number = sum(draft.unreadable.values())
+    shown = [f"    {entry.path!a}: {entry.unreadable}" for entry in draft.shown]
+    more = [f"    and {number - len(shown)} more"] if number > len(shown) else []
+    empty = [EMPTIES] if EMPTYING & draft.unreadable.keys() else []
+    count = "1 name" if number == 1 else f"{number} names"
     return "\n".join([f"{source}: {count} that Alluxio 2.9.6 cannot serve:", *shown, *more, *empty])
 
 
-def folder_digests(root: str, processes: int) -> Digests:
-    """sha256 of files below `root`, computed by `processes` processes."""
-
-    def digests(files: list[Found]) -> dict[str, str]:
-        # largest first, dealt in turn: the processes end together
-        order = sorted(files, key=lambda found: -found.size)
-        parts = fork_map(lambda share: _digest_share(root, share), [order[i::processes] for i in range(processes)])
-        return {path: digest for part in parts for path, digest in part.items()}
-
-    return digests
-
-
-def _digest_share(root: str, files: list[Found]) -> dict[str, str]:
-    view = memoryview(bytearray(BUFFER_BYTES))
-    out = {}
-    for found in files:
-        size, out[found.path] = file_digest(f"{root}/{found.path}", view)
-        if size != found.size:
-            raise OSError(f"{found.path} changed while it was read")
-    return out
-
-
-Heads = Callable[[Found], bytes]
-
-
-def folder_heads(root: str) -> Heads:
-    """The first bytes of a file below `root`."""
-
-    def head(found: Found) -> bytes:
-        with Path(root, found.path).open("rb") as stream:
-            return stream.read(RECORD_HEAD)
-
-    return head
-
-
-def holds_records(listing: Listing, heads: Heads) -> bool:
+def holds_records(draft: Draft, heads: Heads) -> bool:
     """Whether the first and the last large file begin as TFRecord files do."""
-    large = [found for found in listing.files if found.size >= LARGE_BYTES]
-    return bool(large) and all(begins_record(heads(found)) for found in (large[0], large[-1]))
+    return bool(draft.large) and all(begins_record(heads(path)) for path in (draft.large[0], draft.large[-1]))
 
 
 def begins_record(head: bytes) -> bool:
@@ -192,46 +221,12 @@ def begins_record(head: bytes) -> bool:
     return len(head) == RECORD_HEAD and head[8:] == masked.to_bytes(4, "little")
 
 
-def header(source: str, listing: Listing, limit: int, seed: int) -> dict[str, Any]:
-    """What the manifest of this listing says of the whole; `id` changes with any file, limit or seed."""
-    sizes = {"small": [f.size for f in listing.files if f.size < LARGE_BYTES]}
-    sizes["large"] = [f.size for f in listing.files if f.size >= LARGE_BYTES]
-    chosen = sample(listing.files, limit, seed)
-    content = json.dumps([VERSION, source, limit, seed, listing.files])
-    return {
-        "version": VERSION,
-        "source": source,
-        "files": len(listing.files),
-        "bytes": sum(found.size for found in listing.files),
-        "large_bytes": LARGE_BYTES,
-        **{kind: {"files": len(of_kind), "bytes": sum(of_kind)} for kind, of_kind in sizes.items()},
-        "ignored": listing.ignored,
-        "unreadable": dict(Counter(one.reason for one in listing.unreadable)),
-        "digest": "sha256",
-        "digested": {"files": len(chosen), "bytes": sum(f.size for f in chosen), "seed": seed, "limit": limit},
-        "coverage": "all" if len(chosen) == len(listing.files) else "sample",
-        "id": hashlib.sha256(content.encode()).hexdigest()[:16],
-    }
-
-
-def sample(files: list[Found], limit: int, seed: int) -> list[Found]:
-    """All files if they fit in `limit` bytes, else a seeded choice over the whole set that does (one file at least)."""
-    if sum(found.size for found in files) <= limit:
-        return files
-    chosen, total = [], 0
-    for found in sorted(files, key=lambda f: hashlib.blake2b(f"{seed}/digest/{f.path}".encode()).digest()):
-        if chosen and total + found.size > limit:
-            continue
-        chosen.append(found)
-        total += found.size
-    return chosen
-
-
 def saved_header(path: str) -> dict[str, Any] | None:
     """Header of a manifest made before; None if there is none that can be read."""
     try:
         with Path(path).open(encoding="ascii") as lines:
-            return json.loads(next(lines))
+            header: dict[str, Any] = json.loads(next(lines))
+            return header
     except (OSError, ValueError, StopIteration):
         return None
 
@@ -240,19 +235,3 @@ def saved_sources(folder: str) -> dict[str, str]:
     """By dataset, the source that its manifest in a folder was made of."""
     headers = {path.stem: saved_header(str(path)) for path in Path(folder).glob("*.jsonl")}
     return {dataset: str(found["source"]) for dataset, found in headers.items() if found and "source" in found}
-
-
-def save(path: str, head: dict[str, Any], files: list[Found], digests: dict[str, str]) -> None:
-    """Writes the manifest at once or not at all, readable by everybody."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.tmp")
-    with temporary.open("w", encoding="ascii") as out:
-        out.write(json.dumps(head) + "\n")
-        for found in files:
-            row = {"path": found.path, "size": found.size, "stamp": found.stamp}
-            if digest := digests.get(found.path):
-                row["digest"] = digest
-            out.write(json.dumps(row) + "\n")
-    temporary.chmod(0o644)
-    temporary.replace(target)

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+MANIFEST_VERSION = 3
 BUFFER_BYTES = 1 << 20
 RECORD_BUFFER_BYTES = 256 << 10  # what TensorFlow's TFRecordDataset reads ahead by default
 SPARE_FILES = 64  # that a process may have open besides those that it is to hold
@@ -64,10 +65,21 @@ class Share(NamedTuple):
 
 
 def load(path: str) -> tuple[dict[str, Any], list[Entry]]:
-    """Header and entries of a manifest: JSON lines, the header first."""
+    """Header of a manifest, and the files that a check reads. JSON lines, the header first."""
     with Path(path).open(encoding="ascii") as lines:
         header = json.loads(next(lines))
-        return header, [Entry(row["path"], row["size"], row.get("digest")) for row in map(json.loads, lines)]
+        if header.get("version") != MANIFEST_VERSION:
+            raise ValueError(
+                f"{path} is of version {header.get('version')}, and version {MANIFEST_VERSION} is read:"
+                " playbooks/nodes.yml makes it anew"
+            )
+        rows = (row for row in map(json.loads, lines) if is_read(row))
+        return header, [Entry(row["path"], row["size"], row["digest"].get("value")) for row in rows]
+
+
+def is_read(row: dict[str, Any]) -> bool:
+    """Whether an entry of a manifest is a file that a check reads."""
+    return row["type"] == "file" and not row.get("left_out") and not row.get("unreadable")
 
 
 def select(header: dict[str, Any], entries: list[Entry], seed: int, selection: Selection) -> list[Entry]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
+    FILE,
+    FOLDER,
+    KEY,
     RECORD_HEAD,
     Digests,
-    Found,
+    Entry,
     Heads,
-    Listing,
-    Unreadable,
-    has_control_character,
-    hidden_name,
-    unreadable_name,
 )
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import hidden_name, left_out, unreadable_name
 
 THREADS = 16
 CHUNK_BYTES = 1 << 20
@@ -54,22 +54,43 @@ def split(source: str) -> tuple[str, str]:
     return bucket, f"{prefix}/" if prefix else ""
 
 
-def list_bucket(s3: Any, source: str) -> Listing:
-    """Objects below the prefix that have a path in a file system."""
+def list_bucket(s3: Any, source: str) -> Iterator[Entry]:
+    """Everything below the prefix, a folder before what it holds; folders are what keys have before their slashes.
+
+    Of a folder that Alluxio cannot serve the entry alone is given.
+    """
     bucket, prefix = split(source)
-    files: list[Found] = []
-    ignored: dict[str, int] = {}
-    unreadable: list[Unreadable] = []
+    within: list[str] = []
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for item in page.get("Contents", []):
             path = item["Key"][len(prefix) :]
-            if reason := _unreadable(path):
-                unreadable.append(Unreadable(path, reason))
-            elif reason := _unfit(path):
-                ignored[reason] = ignored.get(reason, 0) + 1
-            else:
-                files.append(Found(path, item["Size"], item["ETag"].strip('"')))
-    return Listing(sorted(files), ignored, sorted(unreadable))
+            *folders, name = path.split("/")
+            if "" in folders:
+                yield _entry(path, KEY, item)
+                continue
+            yield from _entered(within, folders)
+            within = folders
+            if name and not _unreadable(path.rpartition("/")[0]):
+                yield _entry(path, FILE, item)
+
+
+def _entered(before: list[str], folders: list[str]) -> list[Entry]:
+    """The folders that were not entered yet: a bucket lists the keys of each one together."""
+    known = [depth for depth in range(len(folders)) if before[: depth + 1] == folders[: depth + 1]]
+    entered = []
+    for depth in range(len(known), len(folders)):
+        path = "/".join(folders[: depth + 1])
+        entered.append(Entry(path, FOLDER, left_out=left_out(path), unreadable=_unreadable(path)))
+        if entered[-1].unreadable:
+            break
+    return entered
+
+
+def _entry(path: str, kind: str, item: dict[str, Any]) -> Entry:
+    """A file, or a key that is no path."""
+    size, stamp = item["Size"] if kind == FILE else 0, item["ETag"].strip('"')
+    time = int(item["LastModified"].timestamp()) if "LastModified" in item else None
+    return Entry(path, kind, size, None, time, stamp, left_out=left_out(path), unreadable=_unreadable(path))
 
 
 def _unreadable(path: str) -> str | None:
@@ -79,24 +100,13 @@ def _unreadable(path: str) -> str | None:
     return next((reason for part in parts if (reason := unreadable_name(part))), None)
 
 
-def _unfit(path: str) -> str | None:
-    if not path or path.endswith("/"):
-        return "folder marker"
-    parts = path.split("/")
-    if "" in parts:
-        return "key is no path"
-    if any(hidden_name(part) for part in parts):
-        return "hidden"
-    return "name has a control character" if has_control_character(path) else None
-
-
 def object_heads(s3: Any, source: str) -> Heads:
     """The first bytes of an object."""
     bucket, prefix = split(source)
 
-    def head(found: Found) -> bytes:
+    def head(path: str) -> bytes:
         wanted = f"bytes=0-{RECORD_HEAD - 1}"
-        content: bytes = s3.get_object(Bucket=bucket, Key=prefix + found.path, Range=wanted)["Body"].read()
+        content: bytes = s3.get_object(Bucket=bucket, Key=prefix + path, Range=wanted)["Body"].read()
         return content
 
     return head
@@ -106,13 +116,13 @@ def object_digests(s3: Any, source: str) -> Digests:
     """sha256 of objects, read by several threads."""
     bucket, prefix = split(source)
 
-    def digest(found: Found) -> tuple[str, str]:
+    def digest(entry: Entry) -> tuple[str, str]:
         value = hashlib.sha256()
-        for chunk in s3.get_object(Bucket=bucket, Key=prefix + found.path)["Body"].iter_chunks(CHUNK_BYTES):
+        for chunk in s3.get_object(Bucket=bucket, Key=prefix + entry.path)["Body"].iter_chunks(CHUNK_BYTES):
             value.update(chunk)
-        return found.path, value.hexdigest()
+        return entry.path, value.hexdigest()
 
-    def digests(files: list[Found]) -> dict[str, str]:
+    def digests(files: list[Entry]) -> dict[str, str]:
         with ThreadPoolExecutor(THREADS) as pool:
             return dict(pool.map(digest, files))
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import (
     has_control_character,
     hidden_name,
     unreadable_name,
 )
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
 
 Source = dict[str, Any]
 

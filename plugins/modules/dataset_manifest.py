@@ -2,9 +2,10 @@
 """Makes the manifest of a dataset."""
 
 import os
+from collections.abc import Iterable
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, s3
+from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, s3, source_folder
 
 DOCUMENTATION = r"""
 module: dataset_manifest
@@ -13,7 +14,9 @@ description:
   - Lists a folder or an S3 prefix and computes sha256 of its files, from the source itself and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell.
-  - Left out and counted are links, special files, hidden names, and names with control characters.
+  - "It has one entry for everything that a reader can name: files, folders, links, hidden and empty ones, each with
+    C(type), C(size), C(mode), C(mtime), C(stamp) and, of a file, C(digest)."
+  - Check and warm read neither links, special files, hidden names, nor names with control characters; they are counted.
   - "Alluxio 2.9.6 cannot serve names with C(?) or C(\\), with characters beyond U+FFFF or not in UTF-8, nor links
     to nothing, out of the source, or to a folder that holds them. O(unreadable_names) says what becomes of them."
   - An S3 source needs boto3, thus the Python that the set-up made.
@@ -70,7 +73,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 manifest:
-  description: Header of the manifest, with counts, bytes, coverage and id.
+  description:
+    - Header of the manifest, with counts, bytes, coverage and id.
+    - C(sizes) is the histogram of the files that are read, as [upper bound in bytes, files, bytes].
   type: dict
   returned: always
 path:
@@ -100,23 +105,24 @@ def main() -> None:
     source, path = params["source"], params["path"]
     old = manifest.saved_header(path)
     if source is None:
-        if old is None:
-            module.fail_json(msg=f"path: {path} is no manifest; make it first (playbooks/warm.yml does)")
+        if old is None or old.get("version") != manifest.VERSION:
+            wrong = "is no manifest" if old is None else "was made by another version of this bundle"
+            module.fail_json(msg=f"path: {path} {wrong}; make it first (playbooks/nodes.yml does)")
         module.exit_json(changed=False, manifest=old, path=path)
     if module.check_mode and source.startswith("file://") and not os.path.isdir(source[len("file://") :]):  # noqa: PTH112
         module.exit_json(changed=True, manifest={}, path=path)  # what this very run would make before
     try:
-        listing, digests, heads = _open(module, source)
-        if listing.unreadable:
-            _say(module, manifest.unreadable_text(source, listing.unreadable))
-        if not listing.files:
+        entries, digests, heads = _open(module, source)
+        draft = manifest.Draft(source, entries, params["digest_bytes"], params["seed"])
+        if draft.unreadable:
+            _say(module, manifest.unreadable_text(source, draft))
+        if not draft.files:
             module.fail_json(msg=f"source: {source} holds no file; name the folder or prefix that holds the dataset")
-        head = manifest.header(source, listing, params["digest_bytes"], params["seed"])
-        head["records"] = manifest.holds_records(listing, heads)
+        head = draft.header
+        head["records"] = manifest.holds_records(draft, heads)
         changed = old is None or old.get("id") != head["id"]
         if changed and not module.check_mode:
-            chosen = manifest.sample(listing.files, params["digest_bytes"], params["seed"])
-            manifest.save(path, head, listing.files, digests(chosen))
+            draft.save(path, digests)
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         module.fail_json(msg=f"source: {source} cannot be read: {error}")
     module.exit_json(changed=changed, manifest=head, path=path)
@@ -134,7 +140,7 @@ def _say(module: AnsibleModule, unreadable: str) -> None:
     module.fail_json(msg=f"{unreadable}\n    do:  {remedy}")
 
 
-def _open(module: AnsibleModule, source: str) -> tuple[manifest.Listing, manifest.Digests, manifest.Heads]:
+def _open(module: AnsibleModule, source: str) -> tuple[Iterable[manifest.Entry], manifest.Digests, manifest.Heads]:
     params = module.params
     if source.startswith("s3://"):
         store = s3.client(params["s3"], params["access_key"], params["secret_key"])
@@ -142,7 +148,8 @@ def _open(module: AnsibleModule, source: str) -> tuple[manifest.Listing, manifes
     if source.startswith("file:///"):
         root = source[len("file://") :]
         processes = params["processes"] or len(os.sched_getaffinity(0))
-        return manifest.list_folder(root), manifest.folder_digests(root, processes), manifest.folder_heads(root)
+        digests = source_folder.folder_digests(root, processes)
+        return source_folder.list_folder(root), digests, source_folder.folder_heads(root)
     raise ValueError("only file:/// and s3:// are supported")
 
 

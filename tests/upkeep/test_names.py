@@ -8,7 +8,8 @@ from typing import Any
 
 import leftovers
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest
+from ansible_collections.alluxio.fuse.plugins.module_utils import source_names
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import list_folder
 from bundle import C1_ALONE, judged, latest, podman, stages
 from object_store import ObjectStore
 
@@ -29,17 +30,17 @@ GOOD = ASCII | {
     "a%2Fb",
 }
 ODD = {
-    "a?b": manifest.CHARACTER,
-    "?": manifest.CHARACTER,
-    "a\\b": manifest.CHARACTER,
-    "em\U0001f600": manifest.BEYOND_BMP,
-    "last\U0010ffff": manifest.BEYOND_BMP,
+    "a?b": source_names.CHARACTER,
+    "?": source_names.CHARACTER,
+    "a\\b": source_names.CHARACTER,
+    "em\U0001f600": source_names.BEYOND_BMP,
+    "last\U0010ffff": source_names.BEYOND_BMP,
 }
 #: What S3 lists in place of U+FFFF; the name itself is listed, too, once it was opened.
 LISTED_OTHERWISE: dict[str, set[str]] = {"own": set(), "bucket": {"a\ufffdb"}}
-EMPTYING = {"latin\udce9": manifest.NOT_UTF8, "cesu\udced\udca0\udcbd\udced\udcb8\udc80": manifest.NOT_UTF8}
-LINKS = {"broken": ("nowhere", manifest.BROKEN_LINK), "circle": ("circle", manifest.BROKEN_LINK)}
-LINKS |= {"out": ("../../outside", manifest.LINK_OUT), "up": ("..", manifest.ENDLESS_LINK)}
+EMPTYING = {"latin\udce9": source_names.NOT_UTF8, "cesu\udced\udca0\udcbd\udced\udcb8\udc80": source_names.NOT_UTF8}
+LINKS = {"broken": ("nowhere", source_names.BROKEN_LINK), "circle": ("circle", source_names.BROKEN_LINK)}
+LINKS |= {"out": ("../../outside", source_names.LINK_OUT), "up": ("..", source_names.ENDLESS_LINK)}
 EMPTIED = [*map(str, range(len(EMPTYING))), "broken", "circle", "out"]
 
 
@@ -113,7 +114,7 @@ def test_refused_before_services(which: int, skipping: dict[str, Any], variables
     count = [len(ODD) + len(EMPTYING) + len(LINKS), len(ODD) - 1][which]
     assert f"{one['source']}: {count} names that Alluxio 2.9.6 cannot serve" in run.output, run.output
     assert "unreadable_names: skip" in run.output
-    assert run.output.count(f": {manifest.CHARACTER}") >= 2
+    assert run.output.count(f": {source_names.CHARACTER}") >= 2
     assert f"{NAME}-master" not in podman("ps", "--all", "--format", "{{.Names}}").split()
 
 
@@ -122,9 +123,8 @@ def test_skipped_by_manifest_warm_and_check(skipping: dict[str, Any], folder: Pa
     check = latest("check")
     assert check["verdict"] != "FAIL", check["reasons"]
     assert {(found["name"], found["wrong"]) for found in check["datasets"]} == {("own", 0), ("bucket", 0)}
-    listing = manifest.list_folder(str(folder))
     wanted = {f"flat/{name}" for name in GOOD} | {f"{place}/beside" for place in (*EMPTIED, "up")}
-    assert {found.path for found in listing.files} == wanted
+    assert {entry.path for entry in list_folder(str(folder)) if entry.is_read} == wanted
 
 
 @pytest.mark.parametrize("dataset", ["own", "bucket"])

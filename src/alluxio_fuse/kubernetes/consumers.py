@@ -39,7 +39,9 @@ def manifest_part(text: str, files: int = MOST_FILES, most_bytes: int = MOST_BYT
     them are read in every pod on every node.
     """
     header, *rows = text.splitlines()
-    known = sorted((row for row in map(json.loads, rows) if row.get("digest")), key=lambda row: int(row["size"]))
+    known = sorted(
+        (row for row in map(json.loads, rows) if row.get("digest", {}).get("value")), key=lambda row: int(row["size"])
+    )
     sums = accumulate(row["size"] for row in known)
     kept = [row for row, size in zip(known[:files], sums, strict=False) if size <= most_bytes] or known[:1]
     return "\n".join([header, *map(json.dumps, kept)]) + "\n"

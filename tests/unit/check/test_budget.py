@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import manifests
 import pytest
 from ansible_collections.alluxio.fuse.plugins.action.read_pass import ActionModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 from alluxio_fuse.check import passes, table
 from alluxio_fuse.check.budget import Spent
@@ -112,9 +113,7 @@ def test_a_pass_is_given_up_whatever_it_waits_for(tmp_path: Path) -> None:
     root = tmp_path / "set"
     root.mkdir()
     (root / "a").write_bytes(b"x" * 1000)
-    listing = manifest.list_folder(str(root))
-    head = manifest.header(f"file://{root}", listing, 1 << 30, 0)
-    manifest.save(str(tmp_path / "m"), head, listing.files, manifest.folder_digests(str(root), 1)(listing.files))
+    manifests.save(root, tmp_path / "m")
     (root / "a").unlink()
     subprocess.run(["mkfifo", str(root / "a")], check=True)  # opening it waits for a writer that never comes
     each = {"name": "x", "path": "mount", "state": "cold", "root": str(root), "kind": "small", "verify": False}

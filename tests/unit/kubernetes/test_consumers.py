@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import manifests
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
 
@@ -16,7 +17,8 @@ from alluxio_fuse.kubernetes import consumers
 GROUP = 2000
 FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
 MB = 10**6
-FILES = {"a.jsonl": json.dumps({"large_bytes": manifest.LARGE_BYTES})}
+HEADER = {"version": manifest.VERSION, "large_bytes": manifest.LARGE_BYTES}
+FILES = {"a.jsonl": json.dumps(HEADER)}
 
 
 def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP) -> dict[str, Any]:
@@ -40,13 +42,7 @@ def listed(place: Path) -> Path:
     root.mkdir(parents=True)
     for index in range(20):
         (root / f"{index}.jpg").write_bytes(bytes([index]) * 1000)
-    listing = manifest.list_folder(str(root))
-    digests = manifest.folder_digests(str(root), 2)(listing.files)
-    manifest.save(
-        str(place / "a.jsonl"), manifest.header(f"file://{root}", listing, 1 << 30, 0), listing.files, digests
-    )
-    (place / "a.jsonl").chmod(0o644)
-    return place / "a.jsonl"
+    return manifests.save(root, place / "a.jsonl")
 
 
 def said_by_reader(listed: Path, *arguments: str) -> tuple[str, str]:
@@ -206,14 +202,22 @@ def test_pods_take_little_of_a_node_and_have_a_limit() -> None:
 
 def made_of(sizes: list[int], digests: Callable[[int], bool] = bool) -> str:
     """A manifest as the module writes it."""
-    rows = [{"path": str(n), "size": size, "digest": "x" * digests(size) or None} for n, size in enumerate(sizes)]
-    return "\n".join(json.dumps(row) for row in [{"large_bytes": manifest.LARGE_BYTES}, *rows]) + "\n"
+    rows = [
+        {
+            "path": str(number),
+            "type": "file",
+            "size": size,
+            "digest": {"algorithm": "sha256", "value": "x", "of": "source"} if digests(size) else {"of": "none"},
+        }
+        for number, size in enumerate(sizes)
+    ]
+    return "\n".join(json.dumps(row) for row in [HEADER, *rows]) + "\n"
 
 
 def test_a_manifest_is_cut_to_files_with_digests() -> None:
     text = made_of([10, 9, 8, 7, 6], digests=lambda size: size % 2 == 1)
     header, *kept = consumers.manifest_part(text, files=2).splitlines()
-    assert json.loads(header) == {"large_bytes": manifest.LARGE_BYTES}
+    assert json.loads(header) == HEADER
     assert [json.loads(row)["size"] for row in kept] == [7, 9]
     assert len(consumers.manifest_part(text, files=1).splitlines()) == 2
 

@@ -1,14 +1,22 @@
 """The manifest: what is in it, what is left out, and when it is made again."""
 
+import hashlib
 import json
 import os
+import tracemalloc
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, s3, sources
-from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Found
+from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader, s3, source_names, sources
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import (
+    folder_digests,
+    folder_heads,
+    list_folder,
+)
 from ansible_collections.alluxio.fuse.plugins.modules import dataset_manifest
 
 from alluxio_fuse.dataset import tfrecord
@@ -22,24 +30,114 @@ def run(capsys: pytest.CaptureFixture[str], **said: Any) -> dict[str, Any]:
     return answer
 
 
-def test_what_no_mount_could_serve_is_left_out_and_counted(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/file").write_bytes(b"x")
-    (tmp_path / "a/empty").write_bytes(b"")
-    (tmp_path / "link").symlink_to("a/file")
-    (tmp_path / ".hidden").mkdir()
-    (tmp_path / ".hidden/file").write_bytes(b"x")
-    (tmp_path / "two\nlines").write_bytes(b"x")
-    os.mkfifo(tmp_path / "pipe")
-    listing = manifest.list_folder(str(tmp_path))
-    assert [(found.path, found.size) for found in listing.files] == [("a/empty", 0), ("a/file", 1)]
-    assert listing.ignored == {
-        "link": 1,
-        "hidden": 1,
-        "name has a control character": 1,
-        "special file": 1,
+def drafted(entries: Iterable[Entry], limit: int = 1 << 30, seed: int = 0) -> Draft:
+    """A source that holds these."""
+    return Draft("file:///set", entries, limit, seed)
+
+
+def saved(root: Path, to: Path, **limits: int) -> list[dict[str, Any]]:
+    """The lines of the manifest of a folder, header first."""
+    drafted(list_folder(str(root)), **limits).save(str(to), folder_digests(str(root), 2))
+    return [json.loads(line) for line in to.read_text().splitlines()]
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder with one of everything."""
+    root = tmp_path / "mixed"
+    (root / "a").mkdir(parents=True)
+    (root / "a/file").write_bytes(b"x")
+    (root / "a/file").chmod(0o640)
+    (root / "a/none").write_bytes(b"")
+    (root / "empty").mkdir()
+    (root / "link").symlink_to("a/file")
+    (root / ".hidden").mkdir()
+    (root / ".hidden/file").write_bytes(b"x")
+    (root / "two\nlines").write_bytes(b"x")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+def test_whatever_a_reader_can_name_has_an_entry(mixed: Path, tmp_path: Path) -> None:
+    header, *rows = saved(mixed, tmp_path / "manifest")
+    assert {row["path"]: row["type"] for row in rows} == {
+        ".hidden": "folder",
+        ".hidden/file": "file",
+        "a": "folder",
+        "a/file": "file",
+        "a/none": "file",
+        "empty": "folder",
+        "link": "link",
+        "pipe": "special",
+        "two\nlines": "file",
     }
-    assert listing.unreadable == []
+    assert [row["path"] for row in rows] == sorted(row["path"] for row in rows)
+    known = {row["path"]: row for row in rows}
+    status = (mixed / "a/file").stat()
+    assert known["a/file"] == {
+        "path": "a/file",
+        "type": "file",
+        "size": 1,
+        "mode": 0o640,
+        "mtime": int(status.st_mtime),
+        "stamp": str(status.st_mtime_ns),
+        "digest": {"algorithm": "sha256", "value": hashlib.sha256(b"x").hexdigest(), "of": "source"},
+    }
+    assert known["link"]["target"] == "a/file"
+    assert known[".hidden/file"]["digest"] == {"of": "none"}
+    assert header["entries"] == {"file": 4, "folder": 3, "link": 1, "special": 1}
+
+
+def test_what_is_not_read_is_counted_with_its_reason(mixed: Path, tmp_path: Path) -> None:
+    header, *_ = saved(mixed, tmp_path / "manifest")
+    assert [entry.path for entry in reader.load(str(tmp_path / "manifest"))[1]] == ["a/file", "a/none"]
+    assert (header["files"], header["bytes"]) == (2, 1)
+    assert header["ignored"] == {"link": 1, "hidden": 2, "name has a control character": 1, "special file": 1}
+    assert header["unreadable"] == {}
+
+
+def test_sizes_are_a_histogram_of_what_is_read() -> None:
+    sizes = [0, 1, 2, 3, 4, 5, 1 << 20, (1 << 20) + 1]
+    head = drafted(Entry(str(index), "file", size) for index, size in enumerate(sizes)).header
+    assert head["sizes"] == [
+        [1, 2, 1],
+        [2, 1, 2],
+        [4, 2, 7],
+        [8, 1, 5],
+        [1 << 20, 1, 1 << 20],
+        [1 << 21, 1, (1 << 20) + 1],
+    ]
+    assert sum(files for _, files, _ in head["sizes"]) == head["files"]
+    assert sum(size for *_, size in head["sizes"]) == head["bytes"]
+
+
+def test_memory_does_not_grow_with_the_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "SPOOL_BYTES", 4096)
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        draft = drafted(Entry(f"folder/{index:09d}", "file", 10) for index in range(count))
+        assert sum(1 for _ in draft.sample()) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(6000) < 1.2 * peak(1000)
+
+
+def test_a_hidden_folder_that_may_not_be_listed_refuses_nothing(mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scandir(path: str) -> Any:
+        if path.endswith((".hidden", "/a")):
+            raise PermissionError(path)
+        return real(path)
+
+    real = os.scandir
+    monkeypatch.setattr(os, "scandir", scandir)
+    listed = list_folder(str(mixed))
+    assert next(listed).path == ".hidden"
+    assert next(listed).path == "a"
+    with pytest.raises(PermissionError):
+        next(listed)
 
 
 @pytest.fixture
@@ -61,34 +159,36 @@ def odd(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("called", ["set", "the-same"])
-def test_what_alluxio_cannot_serve_is_named(odd: Path, called: str) -> None:
-    listing = manifest.list_folder(str(odd.with_name(called)))
-    assert [found.path for found in listing.files] == ["caf\xe9 \u4e2d 100% a+b", "plain"]
-    assert dict(listing.unreadable) == {
-        "folder?": manifest.CHARACTER,
-        "a\\b": manifest.CHARACTER,
-        "emoji\U0001f600": manifest.BEYOND_BMP,
-        "\udcff": manifest.NOT_UTF8,
-        "broken": manifest.BROKEN_LINK,
-        "circle": manifest.BROKEN_LINK,
-        "out": manifest.LINK_OUT,
-        "up": manifest.ENDLESS_LINK,
+def test_what_alluxio_cannot_serve_is_flagged(odd: Path, called: str) -> None:
+    listed = list(list_folder(str(odd.with_name(called))))
+    assert [entry.path for entry in listed if entry.is_read] == ["caf\xe9 \u4e2d 100% a+b", "plain"]
+    assert {entry.path: entry.unreadable for entry in listed if entry.unreadable} == {
+        "folder?": source_names.CHARACTER,
+        "a\\b": source_names.CHARACTER,
+        "emoji\U0001f600": source_names.BEYOND_BMP,
+        "\udcff": source_names.NOT_UTF8,
+        "broken": source_names.BROKEN_LINK,
+        "circle": source_names.BROKEN_LINK,
+        "out": source_names.LINK_OUT,
+        "up": source_names.ENDLESS_LINK,
     }
-    assert listing.ignored == {"link": 1}
-    head = manifest.header("s", listing, 9, 0)
-    assert head["unreadable"][manifest.CHARACTER] == 2
-    assert head["id"] == manifest.header("s", listing._replace(unreadable=[]), 9, 0)["id"]
+    head = drafted(listed).header
+    assert head["ignored"] == {"link": 1}
+    assert head["unreadable"][source_names.CHARACTER] == 2
 
 
 def test_the_first_ten_are_shown_with_their_number() -> None:
-    found = [manifest.Unreadable(f"{index:02}?", manifest.CHARACTER) for index in range(12)]
-    said = manifest.unreadable_text("file:///set", found)
-    assert said.startswith("file:///set: 12 names that Alluxio 2.9.6 cannot serve:")
-    assert "'09?'" in said
-    assert "'10?'" not in said
-    assert "and 2 more" in said
-    assert manifest.EMPTIES not in said
-    assert manifest.EMPTIES in manifest.unreadable_text("s", [manifest.Unreadable("x", manifest.BROKEN_LINK)])
+    def said(*entries: Entry) -> str:
+        text: str = manifest.unreadable_text("file:///set", drafted(entries))
+        return text
+
+    twelve = said(*(Entry(f"{index:02}?", "file", unreadable=source_names.CHARACTER) for index in range(12)))
+    assert twelve.startswith("file:///set: 12 names that Alluxio 2.9.6 cannot serve:")
+    assert "'09?'" in twelve
+    assert "'10?'" not in twelve
+    assert "and 2 more" in twelve
+    assert manifest.EMPTIES not in twelve
+    assert manifest.EMPTIES in said(Entry("x", "link", unreadable=source_names.BROKEN_LINK))
 
 
 @pytest.mark.parametrize("check", [False, True])
@@ -111,31 +211,56 @@ def test_they_are_refused_or_skipped(
 
 def test_a_folder_is_counted_as_its_manifest_holds_it(odd: Path) -> None:
     counted = sources.read_source(f"file://{odd}", os.getuid(), 9)
-    assert (counted["state"], counted["files"]) == ("ok", len(manifest.list_folder(str(odd)).files))
+    assert (counted["state"], counted["files"]) == ("ok", drafted(list_folder(str(odd))).files)
 
 
 def test_a_sample_is_spread_over_the_set_and_fits() -> None:
-    files = [Found(f"{index:03d}", 10, "") for index in range(100)]
-    assert manifest.sample(files, 1000, 0) == files
-    chosen = manifest.sample(files, 200, 0)
-    assert len(chosen) == 20
-    assert chosen == manifest.sample(files, 200, 0) != manifest.sample(files, 200, 1)
-    assert manifest.sample(files, 5, 0)
+    files = [Entry(f"{index:03d}", "file", 10) for index in range(1000)]
+
+    def sample(limit: int, seed: int = 0) -> list[Entry]:
+        return list(drafted(files, limit, seed).sample())
+
+    assert sample(10_000) == files
+    chosen = sample(2000)
+    assert 150 < len(chosen) <= 200
+    assert {entry.path[0] for entry in chosen} == set("0123456789")
+    assert chosen == sample(2000) != sample(2000, 1)
+    assert len(sample(5)) == 1
+    assert drafted(files, 2000).header["digested"]["files"] == len(chosen)
+
+
+def test_a_large_manifest_is_digested_in_batches(mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = saved(mixed, tmp_path / "whole")
+    monkeypatch.setattr(manifest, "BATCH", 2)
+    assert saved(mixed, tmp_path / "batches") == whole
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        [Found("a", 2, "t1"), Found("b", 1, "t1")],
-        [Found("a", 1, "t2"), Found("b", 1, "t1")],
-        [Found("a", 1, "t1")],
+        [Entry("a", "file", 2, stamp="t1"), Entry("b", "file", 1, stamp="t1")],
+        [Entry("a", "file", 1, stamp="t2"), Entry("b", "file", 1, stamp="t1")],
+        [Entry("a", "file", 1, stamp="t1")],
+        [Entry("a", "file", 1, stamp="t1"), Entry("b", "file", 1, stamp="t1"), Entry("c", "folder")],
+        [Entry("a", "file", 1, 0o600, stamp="t1"), Entry("b", "file", 1, stamp="t1")],
     ],
 )
-def test_any_change_of_the_source_changes_the_id(change: list[Found]) -> None:
-    before = manifest.Listing([Found("a", 1, "t1"), Found("b", 1, "t1")], {}, [])
-    after = manifest.Listing(change, {}, [])
-    assert manifest.header("s", before, 9, 0)["id"] == manifest.header("s", before, 9, 0)["id"]
-    assert manifest.header("s", before, 9, 0)["id"] != manifest.header("s", after, 9, 0)["id"]
+def test_any_change_of_the_source_changes_the_id(change: list[Entry]) -> None:
+    before = [Entry("a", "file", 1, stamp="t1"), Entry("b", "file", 1, stamp="t1")]
+    assert drafted(before).header["id"] == drafted(before).header["id"]
+    assert drafted(before).header["id"] != drafted(change).header["id"]
+
+
+def test_a_folder_s_time_is_no_change() -> None:
+    ids = {drafted([Entry("a", "folder", mtime=time), Entry("a/b", "file")]).header["id"] for time in (1, 2)}
+    assert len(ids) == 1
+
+
+def test_a_manifest_of_another_version_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "manifest").write_text(json.dumps({"version": 2}) + "\n")
+    with pytest.raises(ValueError, match=r"of version 2, and version 3 is read: playbooks/nodes.yml makes it anew"):
+        reader.load(str(tmp_path / "manifest"))
+    assert "made by another version" in run(capsys, path=str(tmp_path / "manifest"))["msg"]
 
 
 def test_a_broken_manifest_counts_as_none(tmp_path: Path) -> None:
@@ -162,10 +287,22 @@ def test_a_bucket_s_keys_become_paths() -> None:
             ]
             return [{"Contents": [{"Key": key, "Size": 1, "ETag": '"e"'} for key in keys]}, {}]
 
-    listing = s3.list_bucket(Pages(), "s3://bucket/set")
-    assert [found.path for found in listing.files] == ["a/b.JPEG", "z"]
-    assert listing.ignored == {"folder marker": 1, "key is no path": 1, "hidden": 2}
-    assert dict(listing.unreadable) == {"a?/b": manifest.CHARACTER, "\U0001f600": manifest.BEYOND_BMP}
+    listed = list(s3.list_bucket(Pages(), "s3://bucket/set"))
+    assert [(entry.path, entry.type) for entry in listed] == [
+        ("a", "folder"),
+        ("a/b.JPEG", "file"),
+        ("a//c", "key"),
+        (".hidden", "file"),
+        ("z", "file"),
+        ("a?", "folder"),
+        (".h", "folder"),
+        (".h/c?", "file"),
+        ("\U0001f600", "file"),
+    ]
+    assert [entry.path for entry in listed if entry.is_read] == ["a/b.JPEG", "z"]
+    draft = drafted(listed)
+    assert draft.header["ignored"] == {"key is no path": 1, "hidden": 3}
+    assert draft.header["unreadable"] == {source_names.CHARACTER: 1, source_names.BEYOND_BMP: 1}
 
 
 @pytest.mark.parametrize(
@@ -179,11 +316,11 @@ def test_bucket_and_prefix(source: str, parts: tuple[str, str]) -> None:
 def test_tfrecord_files_are_told_from_others(tmp_path: Path) -> None:
     record = tfrecord.frame(bytes(100))
     large = manifest.LARGE_BYTES
-    listing = manifest.Listing([Found("a", large, ""), Found("b", large, ""), Found("small", 1, "")], {}, [])
+    listed = [Entry("a", "file", large), Entry("b", "file", large), Entry("small", "file", 1)]
     for name in ("a", "b", "small"):
         (tmp_path / name).write_bytes(record if name != "small" else b"x")
-    heads = manifest.folder_heads(str(tmp_path))
-    assert manifest.holds_records(listing, heads)
+    heads = folder_heads(str(tmp_path))
+    assert manifest.holds_records(drafted(listed), heads)
     (tmp_path / "b").write_bytes(bytes(100))
-    assert not manifest.holds_records(listing, heads)
-    assert not manifest.holds_records(manifest.Listing([Found("small", 1, "")], {}, []), heads)
+    assert not manifest.holds_records(drafted(listed), heads)
+    assert not manifest.holds_records(drafted(listed[2:]), heads)

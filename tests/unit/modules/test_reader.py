@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import manifests
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 READER = Path(__file__).parents[3] / "plugins/module_utils/reader.py"
 
@@ -30,11 +31,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def listed(source: Path, tmp_path: Path) -> Path:
-    listing = manifest.list_folder(str(source))
-    head = manifest.header(f"file://{source}", listing, 1 << 30, 0)
-    target = tmp_path / "manifest.jsonl"
-    manifest.save(str(target), head, listing.files, manifest.folder_digests(str(source), 2)(listing.files))
-    return target
+    return manifests.save(source, tmp_path / "manifest.jsonl")
 
 
 def entries(listed: Path) -> list[Any]:
