@@ -16,7 +16,7 @@ def test_one_version() -> None:
         for name in ("galaxy.yml", "charts/alluxio-fuse/Chart.yaml")
     }
     assert said == {alluxio_fuse.__version__}
-    newest = re.search(r"^## (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    newest = re.search(r"^## (\d\S*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest
     assert newest[1] == alluxio_fuse.__version__
 
