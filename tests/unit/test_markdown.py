@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 120
+README_LINES = 120
 # A row of a Markdown table cannot be wrapped, nor can what a program printed.
 GENERATED = {
     "charts/alluxio-fuse/README.md": "`python -m alluxio_fuse.chart`: a table of every value",
@@ -86,6 +87,10 @@ def test_lines_fit(page: str) -> None:
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     wide = [f"{page}:{number}: {len(line)}" for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
     assert not wide, f"more than {COLUMNS} columns"
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= README_LINES
 
 
 @pytest.mark.parametrize("page", pages())
