@@ -390,7 +390,7 @@ class FleetIntent(Strict):
         " anyway; elsewhere preflight refuses them. What -e gives is no file of the inventory.",
     )
     alluxio_under_readers: Switch = Field(
-        False, description="With -e: mounts are replaced or taken away though somebody reads, who loses his open files."
+        False, description="With -e: restart or remove mounts in use; readers lose open files."
     )
     alluxio_check_disruptive: Switch = Field(False, description="The check may drop the node's page cache.")
     alluxio_check_budget: CheckBudget = Field(
