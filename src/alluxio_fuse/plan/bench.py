@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.examples import Hosts, filesystem, host
-from alluxio_fuse.plan.planner import Plan, plan
+from alluxio_fuse.plan.planner import plan
 from alluxio_fuse.plan.units import GIB
 
 DATASETS: Final = 100

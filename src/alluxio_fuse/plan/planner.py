@@ -4,7 +4,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from alluxio_fuse import names
@@ -18,6 +18,7 @@ from alluxio_fuse.plan.checks import (
     check_platform,
     warn_of_restarts,
 )
+from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
@@ -36,40 +37,6 @@ from alluxio_fuse.plan.rules.memory import cpus_workload
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.summary import fleet_values
-from alluxio_fuse.plan.values import Service
-
-VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A plan that holds. `nodes`: {host: {service: {key: Value}}}."""
-
-    environment: str
-    name: str
-    profile: str
-    fleet: Service
-    nodes: Mapping[str, dict[str, Service]]
-    warnings: list[dict[str, str]]
-    assumptions: list[dict[str, str]]
-
-    def dump(self) -> dict[str, Any]:
-        """The plan as plan.json holds it."""
-        return {
-            "version": VERSION,
-            "environment": self.environment,
-            "name": self.name,
-            "profile": self.profile,
-            "fleet": {key: value.dump() for key, value in self.fleet.items()},
-            "nodes": {
-                host: {
-                    name: {key: value.dump() for key, value in service.items()} for name, service in services.items()
-                }
-                for host, services in self.nodes.items()
-            },
-            "warnings": self.warnings,
-            "assumptions": self.assumptions,
-        }
 
 
 @contextmanager

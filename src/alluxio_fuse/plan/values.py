@@ -29,6 +29,11 @@ class Value(Generic[T]):
             plain["parts"] = {key: part.dump() for key, part in self.parts.items()}
         return plain
 
+    @classmethod
+    def load(cls, raw: Mapping[str, Any]) -> "Value[Any]":
+        """The value that plan.json holds."""
+        return cls(**{**raw, "parts": {key: cls.load(part) for key, part in raw.get("parts", {}).items()}})
+
     def override(self, amount: T, said: str) -> "Value[T]":
         """The same value with the user's amount."""
         return replace(self, amount=amount, why=f"overridden by {said}", source=said, overridden=self.amount)
@@ -36,6 +41,23 @@ class Value(Generic[T]):
 
 Service = dict[str, Value[Any]]
 """The planned values of one service on one node."""
+Amounts = dict[str, Any]
+"""The same without their reasons."""
+
+
+def dump_service(service: Service) -> dict[str, Any]:
+    """The values of a service as plan.json holds them."""
+    return {key: value.dump() for key, value in service.items()}
+
+
+def load_service(raw: Mapping[str, Any]) -> Service:
+    """The values of a service that plan.json holds."""
+    return {key: Value.load(value) for key, value in raw.items()}
+
+
+def amounts(service: Service) -> Amounts:
+    """The values of a service without their reasons."""
+    return {key: value.amount for key, value in service.items()}
 
 
 def rule(source: str) -> Callable[[Callable[P, tuple[T, str]]], Callable[P, Value[T]]]:

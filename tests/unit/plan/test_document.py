@@ -1,0 +1,45 @@
+"""A plan is what plan.json holds, and back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.examples import Hosts, examples, local
+
+HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}
+
+
+@pytest.mark.parametrize("hosts", HOLD.values(), ids=list(HOLD))
+def test_what_was_saved_is_the_plan_again(hosts: Hosts) -> None:
+    made = plan(hosts).dump()
+    assert Plan.load(made).dump() == made
+    assert Plan.load(json.loads(json.dumps(made))).dump() == made
+
+
+def test_an_overridden_value_says_so_again() -> None:
+    made = plan(local(alluxio_overrides={"worker.heap": "2Gi"}))
+    assert Plan.load(made.dump()).nodes["localhost"]["worker"]["heap"] == made.nodes["localhost"]["worker"]["heap"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"version": 2}, ("plan.json: version: 2", "only plans of version 1", "playbooks/plan.yml")),
+        ({"fleet": None}, ("no whole plan", "playbooks/plan.yml")),
+        ({"nodes": {"localhost": {"worker": {"heap": 1}}}}, ("no whole plan",)),
+        ({"nodes": {"localhost": {"worker": {"heap": {"amount": 1}}}}}, ("no whole plan", "'rule'")),
+        ({"notes": []}, ("no whole plan", "'notes'")),
+    ],
+)
+def test_what_is_no_plan_of_this_version_is_refused(changed: dict[str, Any], words: tuple[str, ...]) -> None:
+    with pytest.raises(Refused) as refused:
+        Plan.load(plan(local()).dump() | changed)
+    assert all(word in str(refused.value) for word in words), refused.value
+
+
+@pytest.mark.parametrize("raw", [None, "plan", [], {}, {"name": "a"}])
+def test_neither_is_what_never_was_one(raw: Any) -> None:
+    with pytest.raises(Refused, match="this is no plan"):
+        Plan.load(raw)
