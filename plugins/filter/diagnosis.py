@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse.diagnosis import parts
-from alluxio_fuse.doors import filters, plain
+from alluxio_fuse.doors import door, filters
+from alluxio_fuse.plan import Plan
 
 DOCUMENTATION = """
 name: diagnosis
@@ -17,11 +18,10 @@ description:
 """
 
 
-def diagnosis(plan: Any, told: Any) -> list[dict[str, Any]]:
+def diagnosis(plan: Plan, told: Any) -> list[dict[str, Any]]:
     """Parts of a bundle; `told`: {what: {host: result}}, with {} where a host has told nothing."""
-    found = plain(told)
-    hosts = {host: {what: found[what][host] for what in found} for host in next(iter(found.values()))}
-    return [one.model_dump() for one in parts.assemble(plain(plan), hosts)]
+    hosts = {host: {what: told[what][host] for what in told} for host in next(iter(told.values()))}
+    return [one.model_dump() for one in parts.assemble(plan, hosts)]
 
 
 class FilterModule:
@@ -30,4 +30,4 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         asked = filters(parts, "questions", "addresses")
-        return {**{f"diagnosis_{name}": door for name, door in asked.items()}, "diagnosis": diagnosis}
+        return {**{f"diagnosis_{name}": one for name, one in asked.items()}, "diagnosis": door(diagnosis)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from alluxio_fuse.doors import plain
+from alluxio_fuse.doors import door, plain
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.doors import amounts, diff, explain, table
@@ -22,9 +22,11 @@ def plan(hosts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _door(function: Callable[..., Any]) -> Callable[..., Any]:
+    filtered = door(function)
+
     def through(*arguments: Any) -> Any:
         try:
-            return function(*plain(list(arguments)))
+            return filtered(*arguments)
         except KeyError as error:
             raise AnsibleFilterError(str(error.args[0])) from None
 

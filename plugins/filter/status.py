@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from alluxio_fuse.doors import filters, plain
+from alluxio_fuse.doors import door, filters, plain
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.status import judge, services, table
 
 DOCUMENTATION = """
@@ -17,10 +18,10 @@ description:
 """
 
 
-def status(plan: Any, hosts: Any, found: Any, cluster: Any) -> dict[str, Any]:
+def status(plan: Plan, hosts: Any, found: Any, cluster: Any) -> dict[str, Any]:
     """The state of a deployment; `hosts`: what module `mount_status` returned on each, {} where it was not reached."""
-    seen = {host: result.get("mounts") for host, result in plain(hosts).items()}
-    return judge.judge(plain(plan), seen, plain(found), plain(cluster)).model_dump(mode="json")
+    seen = {host: result.get("mounts") for host, result in hosts.items()}
+    return judge.judge(plan, seen, found, cluster).model_dump(mode="json")
 
 
 def status_mounts(datasets: Any) -> list[dict[str, str]]:
@@ -42,8 +43,8 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         return {
-            **{f"services_{name}": door for name, door in filters(services, "of_containers", "of_units").items()},
-            "status": status,
+            **{f"services_{name}": one for name, one in filters(services, "of_containers", "of_units").items()},
+            "status": door(status),
             "status_mounts": status_mounts,
             "status_table": status_table,
         }

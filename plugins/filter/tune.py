@@ -8,7 +8,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from alluxio_fuse.check.passes import Settings
-from alluxio_fuse.doors import plain
+from alluxio_fuse.doors import door, plain
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.tune import choice, processes, trials
 
@@ -24,11 +24,6 @@ description:
     C(tune_trials) gives what came of it as C(tune_leader) and C(tune_decide) compare it.
   - C(tune_record) and C(tune_table) give the decisions as they are kept and shown.
 """
-
-
-def tune_planned(service: Any) -> dict[str, Any]:
-    """{settings, knobs, behind} of a FUSE service of the plan."""
-    return trials.planned(plain(service))
 
 
 def tune_candidates(knob: str, current: Any, said: Any) -> list[dict[str, int]]:
@@ -125,7 +120,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        settings = (tune_planned, tune_candidates, tune_passes)
+        settings = (tune_candidates, tune_passes)
         beside = (tune_processes, tune_beside, tune_not_tried, tune_fill_passes, tune_process_passes, tune_trials)
         decisions = (tune_leader, tune_decide, tune_record, tune_table)
-        return {door.__name__: door for door in (*settings, *beside, *decisions)}
+        doors = {one.__name__: one for one in (*settings, *beside, *decisions)}
+        return {"tune_planned": door(trials.planned), **doors}

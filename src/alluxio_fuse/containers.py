@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
-
-Amounts = dict[str, dict[str, Any]]
+from alluxio_fuse.plan.values import Amounts, amounts
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
@@ -66,27 +66,21 @@ class Container:
     cap_add: list[str] = field(default_factory=list)
 
 
-def ca_files(plan: Mapping[str, Any]) -> list[str]:
+def ca_files(plan: Plan) -> list[str]:
     """Files on the controller with the private CAs of object stores, each once."""
-    stores = [dataset["s3"] for dataset in plan["fleet"]["datasets"]["amount"] if dataset["s3"]]
+    stores = [dataset["s3"] for dataset in plan.fleet["datasets"].amount if dataset["s3"]]
     return sorted({store["ca_file"] for store in stores if store["ca_file"]})
 
 
-def containers(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+def containers(plan: Plan, host: str) -> list[dict[str, Any]]:
     """The containers of `host` in starting order: :class:`Container` as a dictionary, with its `digest`."""
-    services: Amounts = {
-        service: {key: value["amount"] for key, value in keys.items()} for service, keys in plan["nodes"][host].items()
-    }
-    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
-    private_ca = bool(ca_files(plan))
-    made = [_container(plan["name"], service, services, fleet, private_ca) for service in _in_order(services)]
-    return [{**one, "digest": digest(one, fleet["image"])} for one in map(asdict, made)]
+    made = [_container(plan, host, service) for service in _in_order(plan.nodes[host])]
+    return [{**one, "digest": digest(one, plan.fleet["image"].amount)} for one in map(asdict, made)]
 
 
-def tier_bytes(plan: Mapping[str, Any]) -> int:
+def tier_bytes(plan: Plan) -> int:
     """Bytes that all workers of a plan may hold."""
-    workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
-    return sum(tier["quota"] for worker in workers for tier in worker["tiers"]["amount"])
+    return sum(tier["quota"] for worker in plan.each("worker") for tier in worker["tiers"].amount)
 
 
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
@@ -282,21 +276,21 @@ def digest(service: Mapping[str, Any], image: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _in_order(services: Amounts) -> list[str]:
+def _in_order(services: Iterable[str]) -> list[str]:
     order = list(_SERVICES)
     ours = [name for name in services if name.partition("/")[0] in _SERVICES]
     return sorted(ours, key=lambda name: (order.index(name.partition("/")[0]), name))
 
 
-def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any], private_ca: bool) -> Container:
+def _container(plan: Plan, host: str, service: str) -> Container:
     kind, _, dataset = service.partition("/")
     verb, java_opts = _SERVICES[kind]
-    mine, node = services[service], services["node"]
-    container_name = f"{name}-{kind.replace('_', '-')}" + (f"-{dataset}" if dataset else "")
-    conf_dir = f"{node['state_dir']}/conf/{container_name}"
+    mine, state_dir = amounts(plan.nodes[host][service]), plan.nodes[host]["node"]["state_dir"].amount
+    container_name = f"{plan.name}-{kind.replace('_', '-')}" + (f"-{dataset}" if dataset else "")
+    conf_dir = f"{state_dir}/conf/{container_name}"
     under_store = kind in _UNDER_STORE_SERVICES
     conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
-    if under_store and private_ca:
+    if under_store and ca_files(plan):
         conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
     if _has_password(mine["properties"]):
         conf.append(f"{conf_dir}/{_PASSWORD_FILE}:{_CONF}/{_PASSWORD_FILE}:ro")
@@ -308,7 +302,7 @@ def _container(name: str, service: str, services: Amounts, fleet: dict[str, Any]
         memory=mine["container_memory"],
         nofile=mine["nofile"],
         env={java_opts: " ".join(mine["jvm_flags"]), **mine.get("environment", {}), **_settings(kind, mine)},
-        volumes=[*conf, *_storage(kind, mine, node), *(_source_folders(fleet) if under_store else [])],
+        volumes=[*conf, *_storage(kind, mine, state_dir), *(_source_folders(plan) if under_store else [])],
         conf_dir=conf_dir,
         properties=mine["properties"],
         under_store=under_store,
@@ -325,17 +319,17 @@ def _has_password(properties: Mapping[str, str]) -> bool:
     return properties.get(AUTHENTICATION) == "CUSTOM"
 
 
-def _arguments(kind: str, mine: dict[str, Any]) -> list[str]:
+def _arguments(kind: str, mine: Amounts) -> list[str]:
     if kind != "fuse":
         return []
     return [f"--fuse-opts={','.join(mine['mount_options'])}", mine["mount_point"], mine["alluxio_path"]]
 
 
-def _storage(kind: str, mine: dict[str, Any], node: dict[str, Any]) -> list[str]:
+def _storage(kind: str, mine: Amounts, state_dir: str) -> list[str]:
     """What a service writes, at the same path inside as outside, so that one path means one thing everywhere."""
-    namespace = f"{node['state_dir']}/namespace"
+    namespace = f"{state_dir}/namespace"
     if kind == "master":
-        return _same(f"{node['state_dir']}/journal", namespace)
+        return _same(f"{state_dir}/journal", namespace)
     if kind == "worker":
         return _same(*(tier["path"] for tier in mine["tiers"]), namespace)
     if kind == "fuse":
@@ -345,11 +339,11 @@ def _storage(kind: str, mine: dict[str, Any], node: dict[str, Any]) -> list[str]
     return _same(namespace)
 
 
-def _settings(kind: str, mine: dict[str, Any]) -> dict[str, str]:
+def _settings(kind: str, mine: Amounts) -> dict[str, str]:
     return {SETTINGS_VARIABLE: mine["settings_file"]} if kind == "fuse" else {}
 
 
-def _client_cache(fuse: dict[str, Any]) -> str:
+def _client_cache(fuse: Amounts) -> str:
     return str(fuse["client_cache"]["path"]) if fuse["client_cache"]["enabled"] else ""
 
 
@@ -357,9 +351,9 @@ def _same(*paths: str) -> list[str]:
     return [f"{path}:{path}" for path in paths]
 
 
-def _source_folders(fleet: dict[str, Any]) -> list[str]:
+def _source_folders(plan: Plan) -> list[str]:
     """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
-    local = [dataset for dataset in fleet["datasets"] if dataset["source"].startswith("file://")]
+    local = [dataset for dataset in plan.fleet["datasets"].amount if dataset["source"].startswith("file://")]
     volumes = {f"{_folder(d)}:{_folder(d)}" + ("" if d["writable"] else ":ro") for d in local}
     return sorted(volumes)
 
@@ -368,7 +362,7 @@ def _folder(dataset: Mapping[str, Any]) -> str:
     return str(dataset["source"]).removeprefix("file://").rstrip("/")
 
 
-def _ready(kind: str, mine: dict[str, Any]) -> dict[str, Any]:
+def _ready(kind: str, mine: Amounts) -> dict[str, Any]:
     """What tells that a service serves: its port, or for FUSE its mount."""
     if kind == "fuse":
         return {"mount_point": mine["mount_point"]}

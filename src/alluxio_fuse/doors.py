@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
 from types import ModuleType
-from typing import Any
+from typing import Any, Final, get_type_hints
+
+from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.values import Service, load_service
+
+#: By the annotation of a parameter, what makes such an argument of what plan.json holds.
+_LOADERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    Plan: Plan.load,
+    Plan | None: lambda raw: Plan.load(raw) if raw else None,
+    Sequence[Plan]: lambda raw: [Plan.load(one) for one in raw],
+    Service: load_service,
+}
 
 
 def plain(value: Any) -> Any:
@@ -13,10 +26,21 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
+def door(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as a filter: it gets plain arguments, and plans as the type that its parameters are annotated with."""
+    taken, hints = signature(function), get_type_hints(function)
+
+    @wraps(function)
+    def through(*arguments: Any, **named: Any) -> Any:
+        bound = taken.bind(*plain(arguments), **plain(named))
+        for name in bound.arguments.keys() & hints.keys():
+            if load := _LOADERS.get(hints[name]):
+                bound.arguments[name] = load(bound.arguments[name])
+        return function(*bound.args, **bound.kwargs)
+
+    return through
+
+
 def filters(module: ModuleType, *names: str) -> dict[str, Callable[..., Any]]:
-    """Functions of a module as filters of the same names, which get plain arguments."""
-    return {name: _door(getattr(module, name)) for name in names}
-
-
-def _door(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments, **named: function(*plain(arguments), **plain(named))
+    """Functions of a module as filters of the same names."""
+    return {name: door(getattr(module, name)) for name in names}

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from alluxio_fuse.containers import SETTINGS_VARIABLE, digest, owned_item
+from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.values import amounts
 
 ROLE = "platform_host"
 
@@ -37,15 +39,10 @@ class Unit:
     client_cache: str
 
 
-def units(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+def units(plan: Plan, host: str) -> list[dict[str, Any]]:
     """The units of `host`: :class:`Unit` as a dictionary, one for each dataset that is mounted there, with `digest`."""
-    state_dir = plan["nodes"][host]["node"]["state_dir"]["amount"]
-    image = plan["fleet"]["image"]["amount"]
-    made = [
-        _unit(plan["name"], service.partition("/")[2], {key: each["amount"] for key, each in keys.items()}, state_dir)
-        for service, keys in plan["nodes"][host].items()
-        if service.startswith("fuse/")
-    ]
+    state_dir, image = plan.nodes[host]["node"]["state_dir"].amount, plan.fleet["image"].amount
+    made = [_unit(plan.name, dataset, amounts(fuse), state_dir) for dataset, fuse in plan.mounts(host).items()]
     return [{**one, "digest": digest(one, image)} for one in map(asdict, made)]
 
 

@@ -10,7 +10,7 @@ from alluxio_fuse import names
 from alluxio_fuse.claims import claims
 from alluxio_fuse.containers import RENAME
 from alluxio_fuse.kubernetes.findings import cluster_findings
-from alluxio_fuse.plan import Refused, plan
+from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.distributions import LISTED, RUN, release
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.refusals import Finding
@@ -109,17 +109,17 @@ def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
 def findings(
     hosts: Mapping[str, Mapping[str, Any]],
     cluster: Mapping[str, Any] | None = None,
-    saved: Mapping[str, Any] | None = None,
+    saved: Plan | None = None,
 ) -> list[dict[str, Any]]:
     """Everything that speaks against `{host: {groups, variables, facts}}`, of plan, cluster and nodes at once.
 
     cluster: as `alluxio.fuse.cluster_facts` returns it, on platform `kubernetes`.
     saved: the plan that is kept to where `hosts` are a part of the fleet, of which none can be made.
     """
-    planned = saved or None
+    planned = saved
     found: list[Finding] = []
     try:
-        planned = planned or plan(hosts).dump()
+        planned = planned or plan(hosts)
     except Refused as refused:
         found += refused.findings
     if cluster:
@@ -181,7 +181,7 @@ def peers(fleet: Mapping[str, Mapping[str, Any]], host: str) -> list[dict[str, s
 
 
 def node_findings(
-    plan: Mapping[str, Any] | None, host: str, facts: Mapping[str, Any], cluster: Mapping[str, Any] | None = None
+    plan: Plan | None, host: str, facts: Mapping[str, Any], cluster: Mapping[str, Any] | None = None
 ) -> Iterator[Finding]:
     """What stands in the way on one node. With no plan (it was refused) only what needs none is looked at.
 
@@ -203,10 +203,9 @@ def node_findings(
         yield from _service_manager(plan, host, facts)
 
 
-def _propagation(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+def _propagation(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """A pod's mount reaches the node only through a shared one; platform `containers` makes its own folders so."""
-    fleet = plan["fleet"]
-    looked_at = fleet["platform"]["amount"] == "kubernetes" and fleet["node_access"]["amount"]
+    looked_at = plan.platform == "kubernetes" and plan.fleet["node_access"].amount
     if looked_at and not facts["shared_root"]:
         yield Finding(
             f"{host}: mount propagation",
@@ -216,8 +215,8 @@ def _propagation(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -
         )
 
 
-def _service_manager(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    if plan["fleet"]["platform"]["amount"] == "host" and facts["service_manager"] != "systemd":
+def _service_manager(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    if plan.platform == "host" and facts["service_manager"] != "systemd":
         yield Finding(
             f"{host}: service manager",
             facts["service_manager"],
@@ -370,15 +369,15 @@ def _outward(facts: Mapping[str, Any]) -> list[str]:
     return [address for address in plain if ":" not in address]
 
 
-def _ports(plan: Mapping[str, Any], host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+def _ports(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     ours = {item["id"] for item in facts["owned"].get("items", []) if item["kind"] in ("container", "unit")}
-    for service, keys in plan["nodes"][host].items():
-        called = f"{plan['name']}-{_dashed(service)}"
+    for service, keys in plan.nodes[host].items():
+        called = f"{plan.name}-{_dashed(service)}"
         if "ports" not in keys or ours & {called, f"{called}.service"}:
             continue
-        for use, port in keys["ports"]["amount"].items():
+        for use, port in keys["ports"].amount.items():
             for listener in facts["listeners"]:
-                if listener["port"] == port and _clash(listener["address"], keys["bind_address"]["amount"]):
+                if listener["port"] == port and _clash(listener["address"], keys["bind_address"].amount):
                     yield Finding(
                         f"{host}: port {port}",
                         f"{listener['process'] or 'a process'} on {listener['address']}",

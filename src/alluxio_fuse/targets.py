@@ -7,13 +7,15 @@ from os.path import relpath
 from shlex import quote
 from typing import Any
 
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.settings import SETTINGS
+from alluxio_fuse.plan.values import Amounts, amounts, dump_service
 
 
 def targets(
-    plan: Mapping[str, Any],
+    plan: Plan,
     host: str,
-    others: Sequence[Mapping[str, Any]] = (),
+    others: Sequence[Plan] = (),
     endpoints: Mapping[str, Any] | None = None,
     folders: Mapping[str, Sequence[str]] | None = None,
 ) -> list[dict[str, Any]]:
@@ -23,14 +25,10 @@ def targets(
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
     they are where the plan put them. `folders`: by dataset, where else its files are, a shared filesystem for example.
     """
-    services = plan["nodes"][host]
-    datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
-    found = [
-        _target(datasets[service.partition("/")[2]], keys, plan, host, endpoints)
-        for service, keys in services.items()
-        if service.startswith("fuse/")
-    ]
-    beside = [(other["environment"], target) for other in others for target in targets(other, host)]
+    datasets = {dataset["name"]: dataset for dataset in plan.fleet["datasets"].amount}
+    mounts = plan.mounts(host).items()
+    found = [_target(datasets[name], amounts(fuse), plan, host, endpoints) for name, fuse in mounts]
+    beside = [(other.environment, target) for other in others for target in targets(other, host)]
     for target in found if others else ():
         same = [(name, other) for name, other in beside if other["name"] == target["name"]]
         target["compare"] = [
@@ -44,44 +42,43 @@ def targets(
     return found
 
 
-def tunable(plan: Mapping[str, Any], host: str, endpoints: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+def tunable(plan: Plan, host: str, endpoints: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
     """The targets of a host, each with its FUSE service of the plan as `planned`."""
-    services = plan["nodes"][host]
-    return [{**one, "planned": services[f"fuse/{one['name']}"]} for one in targets(plan, host, (), endpoints)]
+    mounts = plan.mounts(host)
+    return [{**one, "planned": dump_service(mounts[one["name"]])} for one in targets(plan, host, (), endpoints)]
 
 
-def refreshable(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+def refreshable(plan: Plan, host: str) -> list[dict[str, Any]]:
     """Datasets of a host that may change: {name, alluxio_path, mount_point, kernel_s (names stay in it)}."""
-    found = []
-    for dataset in plan["fleet"]["datasets"]["amount"]:
-        service = plan["nodes"][host].get(f"fuse/{dataset['name']}")
+    found, mounts = [], plan.mounts(host)
+    for dataset in plan.fleet["datasets"].amount:
+        service = mounts.get(dataset["name"])
         if service is None or dataset["freshness"] == "immutable":
             continue
-        options = dict(option.partition("=")[::2] for option in service["mount_options"]["amount"])
+        options = dict(option.partition("=")[::2] for option in service["mount_options"].amount)
         about = {key: dataset[key] for key in ("name", "alluxio_path", "mount_point")}
         found.append({**about, "kernel_s": int(options.get("attr_timeout", 1))})
     return found
 
 
-def mount_settings(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+def mount_settings(plan: Plan, host: str) -> list[dict[str, Any]]:
     """The kernel's side of the mounts of `host`: {mount_point, file (that keeps them), settings}."""
     return [
         {
-            "mount_point": keys["mount_point"]["amount"],
-            "file": keys["settings_file"]["amount"],
-            "settings": {key: keys[key]["amount"] for key in SETTINGS},
+            "mount_point": fuse["mount_point"].amount,
+            "file": fuse["settings_file"].amount,
+            "settings": {key: fuse[key].amount for key in SETTINGS},
         }
-        for name, keys in plan["nodes"][host].items()
-        if name.startswith("fuse/")
+        for fuse in plan.mounts(host).values()
     ]
 
 
-def mount_parents(plan: Mapping[str, Any], host: str) -> list[dict[str, Any]]:
+def mount_parents(plan: Plan, host: str) -> list[dict[str, Any]]:
     """Folders above the mount points of `host`: {path, uid, gid, mode}."""
-    return [keys["mount_parent"]["amount"] for name, keys in plan["nodes"][host].items() if name.startswith("fuse/")]
+    return [fuse["mount_parent"].amount for fuse in plan.mounts(host).values()]
 
 
-def mount_folders(plan: Mapping[str, Any], host: str, role: str) -> list[dict[str, Any]]:
+def mount_folders(plan: Plan, host: str, role: str) -> list[dict[str, Any]]:
     """Items of the ownership record: the folders above the mount points of `host`, and what pods make in them.
 
     A release may be older than the record, so what it made is never taken for something that was there before.
@@ -90,23 +87,23 @@ def mount_folders(plan: Mapping[str, Any], host: str, role: str) -> list[dict[st
     if not parents:
         return []
     about = {"role": role, "contents": False}
-    root = {"kind": "directory", "id": plan["nodes"][host]["node"]["mount_root"]["amount"], "data": about}
+    root = {"kind": "directory", "id": plan.nodes[host]["node"]["mount_root"].amount, "data": about}
     above = [{"kind": "directory", "id": path, "data": {**about, "new": True, "before": None}} for path in parents]
     marks = [{"kind": "file", "id": f"{path}/.owner", "data": about} for path in parents]
     points = [{"kind": "directory", "id": f"{path}/data", "data": {**about, "before": None}} for path in parents]
     return [root, *above, *marks, *points]
 
 
-def gate(plan: Mapping[str, Any], host: str) -> dict[str, Any]:
+def gate(plan: Plan, host: str) -> dict[str, Any]:
     """The gate of a host in the shape of the check's input."""
-    value = plan["nodes"][host]["node"]["gate"]
-    planned = value["amount"]
+    value = plan.nodes[host]["node"]["gate"]
+    planned = value.amount
     named = planned["status"] in ("derived", "declared")
     return {
-        "name": value["why"].partition(", times")[0] if named else planned["status"],
+        "name": value.why.partition(", times")[0] if named else planned["status"],
         "mb_per_s": planned["mb_per_s"],
         "files_per_s": planned["files_per_s"],
-        "min_disk_ratio": plan["fleet"]["gate"]["amount"]["min_disk_ratio"],
+        "min_disk_ratio": plan.fleet["gate"].amount["min_disk_ratio"],
         "planned": planned.get("planned"),
         "training": planned.get("training"),
     }
@@ -114,12 +111,12 @@ def gate(plan: Mapping[str, Any], host: str) -> dict[str, Any]:
 
 def _target(
     dataset: Mapping[str, Any],
-    fuse: Mapping[str, Any],
-    plan: Mapping[str, Any],
+    fuse: Amounts,
+    plan: Plan,
     host: str,
     endpoints: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    cache = fuse["client_cache"]["amount"]
+    cache = fuse["client_cache"]
     found = _scheduled(endpoints, host, dataset["name"]) if endpoints else _planned(cache, fuse, plan)
     return {
         "name": dataset["name"],
@@ -127,21 +124,16 @@ def _target(
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
-        "residency": plan["fleet"]["served_from"]["amount"][dataset["name"]],
+        "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",
         "own_cluster": _own_cluster(plan) or dataset["through"] == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
-        "first_reads": _own_cluster(plan)
-        and host == next(name for name, services in plan["nodes"].items() if _mounts(services)),
+        "first_reads": _own_cluster(plan) and host == next(name for name in plan.nodes if plan.mounts(name)),
         **found,
     }
 
 
-def _mounts(services: Mapping[str, Any]) -> bool:
-    return any(service.startswith("fuse/") for service in services)
-
-
-def _planned(cache: Mapping[str, Any], fuse: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+def _planned(cache: Amounts, fuse: Amounts, plan: Plan) -> dict[str, Any]:
     """Where the plan put the counters, and what says whose the caches are: a file, where there is a cache of ours."""
     path = f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan)
     return {
@@ -168,31 +160,27 @@ def _scheduled(endpoints: Mapping[str, Any], host: str, dataset: str) -> dict[st
     }
 
 
-def _web_of_all(plan: Mapping[str, Any], service: str) -> list[str]:
-    return [
-        address for services in plan["nodes"].values() if service in services for address in _web(services[service])
-    ]
+def _web_of_all(plan: Plan, service: str) -> list[str]:
+    return [address for each in plan.each(service) for address in _web(amounts(each))]
 
 
-def _web(service: Mapping[str, Any]) -> list[str]:
+def _web(service: Amounts) -> list[str]:
     """Where a service shows its counters; nowhere with Alluxio's own defaults for FUSE."""
-    port = service["ports"]["amount"].get("web")
-    return [f"{service['bind_address']['amount']}:{port}"] if port else []
+    port = service["ports"].get("web")
+    return [f"{service['bind_address']}:{port}"] if port else []
 
 
-def _own_cluster(plan: Mapping[str, Any]) -> bool:
-    return str(plan["fleet"]["platform"]["amount"]) != "host"
+def _own_cluster(plan: Plan) -> bool:
+    return plan.platform != "host"
 
 
-def _worker_identity(plan: Mapping[str, Any]) -> str | None:
+def _worker_identity(plan: Plan) -> str | None:
     """Without a client cache the worker's tier tells which cluster this is; None where there is none of ours."""
-    workers = [services["worker"] for services in plan["nodes"].values() if "worker" in services]
-    return f"{workers[0]['tiers']['amount'][0]['path']}/.identity" if workers else None
+    workers = plan.each("worker")
+    return f"{workers[0]['tiers'].amount[0]['path']}/.identity" if workers else None
 
 
-def about(
-    plan: Mapping[str, Any], host: str, facts: Mapping[str, Any], inventories: Sequence[str] = ()
-) -> dict[str, Any]:
+def about(plan: Plan, host: str, facts: Mapping[str, Any], inventories: Sequence[str] = ()) -> dict[str, Any]:
     """What a report says of the machine and of the plan's values that mattered, as it is shown.
 
     inventories: the run's own, as Ansible's `ansible_inventory_sources` names them.
@@ -208,19 +196,20 @@ def about(
         or "none",
         "GPUs": ", ".join(gpu["model"] for gpu in facts["gpus"]) or "none",
     }
-    values: dict[str, Any] = {"profile": plan["profile"], "Alluxio": plan["fleet"]["alluxio_version"]["amount"]}
-    for service, keys in plan["nodes"][host].items():
+    values: dict[str, Any] = {"profile": plan.profile, "Alluxio": plan.fleet["alluxio_version"].amount}
+    for service, planned in plan.nodes[host].items():
+        keys = amounts(planned)
         if "heap" in keys:
-            values[f"{service}: heap"] = f"{keys['heap']['amount'] / gib:.2f} GiB"
-        for tier in keys.get("tiers", {"amount": []})["amount"]:
+            values[f"{service}: heap"] = f"{keys['heap'] / gib:.2f} GiB"
+        for tier in keys.get("tiers", ()):
             values[f"{service}: tier"] = f"{tier['quota'] / gib:.2f} GiB on {tier['medium']}"
         if service.startswith("fuse/"):
-            cache = keys["client_cache"]["amount"]
+            cache = keys["client_cache"]
             values[f"{service}: client cache"] = (
                 f"{cache['size'] / gib:.2f} GiB on {cache['medium']}" if cache["enabled"] else "none"
             )
-            values[f"{service}: libfuse"] = keys["libfuse_version"]["amount"]
-            values[f"{service}: mount options"] = ",".join(keys["mount_options"]["amount"])
+            values[f"{service}: libfuse"] = keys["libfuse_version"]
+            values[f"{service}: mount options"] = ",".join(keys["mount_options"])
     return {
         "machine": machine,
         "plan": values,

@@ -33,6 +33,7 @@ from alluxio_fuse.check import table
 from alluxio_fuse.check.aims import LEAST_PASSES, Aim, aims
 from alluxio_fuse.check.verdict import Check
 from alluxio_fuse.dataset import sample
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.targets import targets
 
 NAME = "bench"
@@ -115,7 +116,7 @@ def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterat
         for stage in STAGES:
             print(f"{name}: {stage}", flush=True)
             succeed(playbook(f"playbooks/{stage}.yml", **variables))
-        plan = json.loads((CHECKOUT / f"runs/plan-{name}.json").read_text())
+        plan = Plan.load(json.loads((CHECKOUT / f"runs/plan-{name}.json").read_text()))
         (target,) = targets(plan, "localhost")
         yield Deployed(variables, target)
 

@@ -7,8 +7,9 @@ from helm import Helm, containers
 from test_render import apply
 
 from alluxio_fuse.chart.values import chart_values
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.examples import fleet
+from alluxio_fuse.plan.values import amounts
 
 VARIABLES = {
     "alluxio_platform": "kubernetes",
@@ -21,11 +22,11 @@ VARIABLES = {
 
 
 @pytest.fixture(scope="module")
-def planned() -> dict[str, Any]:
-    return plan(fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+def planned() -> Plan:
+    return plan(fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
 
 
-def test_api_server_takes_a_planned_release(helm: Helm, cluster: list[str], planned: dict[str, Any]) -> None:
+def test_api_server_takes_a_planned_release(helm: Helm, cluster: list[str], planned: Plan) -> None:
     objects = list(helm.objects(values=chart_values(planned, {"imagenet": "keys"})).values())
     apply(cluster, [one for one in objects if one["kind"] not in ("PriorityClass", "Pod")], "--dry-run=server")
 
@@ -35,7 +36,7 @@ def test_a_dataset_within_the_room_starts_nothing_of_the_others_again(helm: Helm
 
     def objects(datasets: list[dict[str, Any]], **said: Any) -> dict[tuple[str, str], Any]:
         variables = VARIABLES | {"alluxio_datasets": datasets} | said
-        made = plan(fleet(4, variables, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+        made = plan(fleet(4, variables, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
         return helm.objects(values=chart_values(made, {"imagenet": "keys", "clicks": "keys"}))
 
     def changed(**said: Any) -> set[str]:
@@ -48,21 +49,21 @@ def test_a_dataset_within_the_room_starts_nothing_of_the_others_again(helm: Helm
     assert changed(alluxio_room={"datasets": 4, "files": 2_000_000, "bytes": "200Gi"}) == new
 
 
-def test_memory_and_mount_options_are_the_planned_ones(helm: Helm, planned: dict[str, Any]) -> None:
+def test_memory_and_mount_options_are_the_planned_ones(helm: Helm, planned: Plan) -> None:
     objects = helm.objects(values=chart_values(planned))
     for dataset in ("imagenet", "clicks"):
         template = objects["DaemonSet", f"alluxio-fuse-fuse-{dataset}"]["spec"]["template"]
         fuse = next(one for one in containers(template) if one["name"] == "fuse")
-        wanted = {key: value["amount"] for key, value in planned["nodes"]["node-1"][f"fuse/{dataset}"].items()}
+        wanted = amounts(planned.mounts("node-1")[dataset])
         assert fuse["resources"]["limits"]["memory"] == f"{wanted['container_memory'] // 2**20}Mi"
         assert fuse["args"][1] == f"--fuse-opts={','.join(wanted['mount_options'])}"
         assert fuse["args"][2] == wanted["mount_point"]
 
 
-def test_site_file_is_the_planned_one(helm: Helm, planned: dict[str, Any]) -> None:
+def test_site_file_is_the_planned_one(helm: Helm, planned: Plan) -> None:
     site = helm.objects(values=chart_values(planned))["ConfigMap", "alluxio-fuse"]["data"]["fuse-imagenet.properties"]
     made = dict(line.split("=", 1) for line in site.splitlines())
-    wanted = planned["nodes"]["node-1"]["fuse/imagenet"]["properties"]["amount"]
+    wanted = planned.mounts("node-1")["imagenet"]["properties"].amount
     places = {key for key in wanted if key.endswith((".port", ".hostname", ".dirs", ".bind.host", ".size"))}
     assert {key: made.get(key) for key in wanted.keys() - places} == {
         key: wanted[key] for key in wanted.keys() - places
@@ -73,7 +74,7 @@ def test_site_file_is_the_planned_one(helm: Helm, planned: dict[str, Any]) -> No
 def test_reads_go_past_workers_where_the_plan_has_them_do_so(helm: Helm, quota: str | None, said: str) -> None:
     """Where the plan says nothing, the default is Alluxio's own, and not the chart's."""
     own = {"alluxio_overrides": {"worker.tier_quota": quota}} if quota else {}
-    made = plan(fleet(4, VARIABLES | own, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)).dump()
+    made = plan(fleet(4, VARIABLES | own, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
     data = helm.objects(values=chart_values(made))["ConfigMap", "alluxio-fuse"]["data"]
     for name in ("imagenet", "clicks"):
         site = dict(line.split("=", 1) for line in data[f"fuse-{name}.properties"].splitlines())

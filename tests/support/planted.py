@@ -21,6 +21,7 @@ from bundle import CHECKOUT, main_pid, until
 
 from alluxio_fuse.check import passes
 from alluxio_fuse.check.verdict import Check, check
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.targets import targets
 
 SETTINGS = {"passes": 1, "readers": 4, "seed": 2012, "bytes": 1 << 30, "disruptive": True, "profiles": ["fio"]}
@@ -38,7 +39,7 @@ class Planted:
     target: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        plan = json.loads((CHECKOUT / f"runs/plan-{self.name}.json").read_text())
+        plan = Plan.load(json.loads((CHECKOUT / f"runs/plan-{self.name}.json").read_text()))
         (self.target,) = (one for one in targets(plan, "localhost") if one["name"] == self.dataset)
         self.manifest = Path(f"/var/lib/{self.name}/manifests/{self.target['name']}.jsonl")
         self.header, self.entries = reader.load(str(self.manifest))

@@ -52,34 +52,34 @@ def fleet(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_it_is_planned_and_rendered(name: str) -> None:
-    made = plan(fleet(name)).dump()
+    made = plan(fleet(name))
     values = chart_values(made, {"imagenet": "keys"})
     assert values["datasets"][0]["credentials"]["secret"] == "keys"  # noqa: S105 - a name
     assert values["master"]["replicas"] == (3 if name == "production" else 1)
-    assert made["environment"] == name
+    assert made.environment == name
 
 
 def test_pools_share_one_shape_and_say_so() -> None:
     hosts = fleet("staging")
     for host in hosts.values():
         host["variables"]["alluxio_datasets"][0]["bytes"] = "1Ti"
-    made = plan(hosts).dump()
-    t4, a100 = made["nodes"]["staging-t4-1"], made["nodes"]["staging-a100-1"]
+    made = plan(hosts)
+    t4, a100 = made.nodes["staging-t4-1"], made.nodes["staging-a100-1"]
     assert t4["worker"]["tiers"] == a100["worker"]["tiers"]
     assert t4["fuse/imagenet"]["heap"] == a100["fuse/imagenet"]["heap"]
-    assert a100["node"]["memory_page_cache"]["amount"] > t4["node"]["memory_page_cache"]["amount"]
-    (warning,) = [one for one in made["warnings"] if one["path"] == "gpu_nodes"]
+    assert a100["node"]["memory_page_cache"].amount > t4["node"]["memory_page_cache"].amount
+    (warning,) = [one for one in made.warnings if one["path"] == "gpu_nodes"]
     assert "staging-a100-1" in warning["message"]
 
 
 def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
-    production, managed = plan(fleet("production")).dump()["nodes"], plan(fleet("managed")).dump()["nodes"]
-    assert production["prod-cpu-1"]["node"]["labels"]["amount"] == {"alluxio-fuse/alluxio-fuse.master": "true"}
-    assert production["prod-h100-1"]["node"]["labels"]["amount"] == {
+    production, managed = plan(fleet("production")).nodes, plan(fleet("managed")).nodes
+    assert production["prod-cpu-1"]["node"]["labels"].amount == {"alluxio-fuse/alluxio-fuse.master": "true"}
+    assert production["prod-h100-1"]["node"]["labels"].amount == {
         "alluxio-fuse/alluxio-fuse.worker": "true",
         "alluxio-fuse/alluxio-fuse.fuse": "true",
     }
-    assert managed["managed-gpu-2"]["node"]["labels"]["amount"] == {}
+    assert managed["managed-gpu-2"]["node"]["labels"].amount == {}
 
 
 def test_only_this_machine_is_let_off_what_could_not_be_told() -> None:
@@ -87,8 +87,8 @@ def test_only_this_machine_is_let_off_what_could_not_be_told() -> None:
     forgiving = {name for name, hosts in said.items() for host in hosts.values() if "alluxio_check_fail_on" in host}
     assert forgiving == {"local"}
     assert said["local"]["localhost"]["alluxio_check_fail_on"] == ["FAIL"]
-    made = plan({"n": {"groups": ["masters", "gpu_nodes"], "variables": {}, "facts": facts()}}).dump()
-    assert made["fleet"]["gate"]["amount"]["min_disk_ratio"] is None
+    made = plan({"n": {"groups": ["masters", "gpu_nodes"], "variables": {}, "facts": facts()}})
+    assert made.fleet["gate"].amount["min_disk_ratio"] is None
 
 
 def test_environments_are_alike_in_shape() -> None:

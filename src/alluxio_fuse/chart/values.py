@@ -6,17 +6,17 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 
 from alluxio_fuse.chart.generated import CHART
 from alluxio_fuse.kubernetes.objects import password_name
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
+from alluxio_fuse.plan.values import Amounts, amounts
 
 MIB = 2**20
-Amounts = dict[str, Any]
 
 #: Flags that the chart makes of typed values.
 _TYPED_FLAGS = re.compile(
@@ -30,19 +30,19 @@ class UnlikeNodesError(ValueError):
 
 
 def chart_values(
-    plan: Mapping[str, Any],
+    plan: Plan,
     secrets: Mapping[str, str] | None = None,
     nodes_addresses: Sequence[str] = (),
     trust_digest: str = "",
 ) -> Amounts:
     """Values of the chart for a plan of platform `kubernetes`.
 
-    plan: as plan.json holds it. secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
+    secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
     nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
-    fleet = _amounts(plan["fleet"])
-    nodes = {host: {name: _amounts(one) for name, one in services.items()} for host, services in plan["nodes"].items()}
-    cluster, name = fleet["kubernetes"], plan["name"]
+    fleet = amounts(plan.fleet)
+    nodes = {host: {name: amounts(one) for name, one in services.items()} for host, services in plan.nodes.items()}
+    cluster, name = fleet["kubernetes"], plan.name
     master, worker = _shared(nodes, "master"), _shared(nodes, "worker")
     on_master = _placed(cluster, {f"alluxio-fuse/{name}.master": "true"})
     on_worker = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.worker": "true"})
@@ -117,10 +117,6 @@ def chart_digest(chart: Path = CHART) -> str:
     for path in sorted(path for path in parts if path.is_file()):
         digest.update(f"{path.relative_to(chart)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _amounts(service: Mapping[str, Mapping[str, Any]]) -> Amounts:
-    return {key: value["amount"] for key, value in service.items()}
 
 
 def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str) -> Amounts:

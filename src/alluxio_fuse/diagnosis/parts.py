@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.containers import containers
 from alluxio_fuse.host import units
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.doors.table import plan_table
 from alluxio_fuse.status.judge import Status
 from alluxio_fuse.status.table import render
@@ -37,40 +38,38 @@ class Part(BaseModel):
     cut: bool = False
 
 
-def questions(plan: Mapping[str, Any], host: str) -> Questions:
+def questions(plan: Plan, host: str) -> Questions:
     """What module `diagnosis_parts` is to run and read on a host: {commands: [{path, argv}], files: [{path, file}]}.
 
     On platform kubernetes the cluster tells of its pods, so only the node itself is looked at.
     """
-    services = {"containers": _of_containers, "host": _of_units}.get(plan["fleet"]["platform"]["amount"])
+    services = {"containers": _of_containers, "host": _of_units}.get(plan.platform)
     found: Questions = {
         "commands": [_command("dmesg.txt", "dmesg", "--ctime", "--level", "emerg,alert,crit,err,warn")],
         "files": [_file(name, f"/proc/{name}") for name in ("meminfo", "loadavg", "pressure/memory", "pressure/io")],
     }
-    if services is None or host not in plan["nodes"]:
+    if services is None or host not in plan.nodes:
         return found
     more = services(plan, host)
     return {key: found[key] + more[key] for key in found}
 
 
-def addresses(
-    plan: Mapping[str, Any], host: str, endpoints: Mapping[str, Any], asks_for_all: bool
-) -> list[dict[str, str]]:
+def addresses(plan: Plan, host: str, endpoints: Mapping[str, Any], asks_for_all: bool) -> list[dict[str, str]]:
     """Pages of Alluxio's processes: [{path, address "host:port", page}].
 
     Each host asks for its own FUSE mounts, and one of them, which `asks_for_all`, for masters and workers.
 
     endpoints: as `alluxio_fuse.targets.targets` takes them.
     """
-    if plan["fleet"]["platform"]["amount"] == "kubernetes" and not endpoints:
+    if plan.platform == "kubernetes" and not endpoints:
         return []  # a scheduler put them, and nobody says where
-    mounted = targets(plan, host, (), endpoints) if host in plan["nodes"] else []
+    mounted = targets(plan, host, (), endpoints) if host in plan.nodes else []
     found = [
         {"path": f"nodes/{host}/fuse-{one['name']}-metrics.json", "address": address, "page": "metrics/json/"}
         for one in mounted
         for address in one["metrics"]["fuse"]
     ]
-    readers = [name for name, services in plan["nodes"].items() if any(one.startswith("fuse/") for one in services)]
+    readers = [name for name in plan.nodes if plan.mounts(name)]
     if not asks_for_all or not readers:
         return found
     metrics = targets(plan, readers[0], (), endpoints)[0]["metrics"]
@@ -83,15 +82,15 @@ def addresses(
     ]
 
 
-def assemble(plan: Mapping[str, Any], hosts: Mapping[str, Mapping[str, Any]]) -> list[Part]:
+def assemble(plan: Plan, hosts: Mapping[str, Mapping[str, Any]]) -> list[Part]:
     """Everything that was told, as parts of one bundle.
 
     hosts: {name: {reached, node, services, cluster: what those tasks returned (`parts`, or the `msg` of a node that is
     not reached), status: as filter `status` returns it, untold: why there is no status}}; all of them may be empty.
     """
     found = [
-        Part(path="plan.json", text=json.dumps(plan)),
-        Part(path="plan.txt", text="\n".join(plan_table(dict(plan)))),
+        Part(path="plan.json", text=json.dumps(plan.dump())),
+        Part(path="plan.txt", text="\n".join(plan_table(plan))),
         Part(path="versions.json", text=json.dumps(versions(plan))),
         *_status(hosts),
     ]
@@ -105,7 +104,7 @@ def assemble(plan: Mapping[str, Any], hosts: Mapping[str, Mapping[str, Any]]) ->
     return list({one.path: one for one in found}.values())
 
 
-def versions(plan: Mapping[str, Any]) -> dict[str, Any]:
+def versions(plan: Plan) -> dict[str, Any]:
     """Of the controller, and what is planned; those of nodes and engines are in their own parts."""
     known = {one.metadata["Name"]: one.version for one in metadata.distributions()}
     return {
@@ -114,7 +113,7 @@ def versions(plan: Mapping[str, Any]) -> dict[str, Any]:
             "system": platform.platform(),
             **{name: known[name] for name in CONTROLLER if name in known},
         },
-        "planned": {key: plan["fleet"][key]["amount"] for key in PLANNED if key in plan["fleet"]},
+        "planned": {key: plan.fleet[key].amount for key in PLANNED},
     }
 
 
@@ -127,7 +126,7 @@ def _status(hosts: Mapping[str, Mapping[str, Any]]) -> list[Part]:
     return [Part(path="status.txt", text=shown), Part(path="status.json", text=json.dumps(found))]
 
 
-def _of_containers(plan: Mapping[str, Any], host: str) -> Questions:
+def _of_containers(plan: Plan, host: str) -> Questions:
     ours = containers(plan, host)
     commands = [_command("engine.json", "podman", "version", "--format", "json")]
     for one in ours:
@@ -137,7 +136,7 @@ def _of_containers(plan: Mapping[str, Any], host: str) -> Questions:
     return {"commands": commands, "files": _site_files(ours)}
 
 
-def _of_units(plan: Mapping[str, Any], host: str) -> Questions:
+def _of_units(plan: Plan, host: str) -> Questions:
     ours = units(plan, host)
     commands = [_command("engine.txt", "systemctl", "--version")]
     for one in ours:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import Object, metadata
+from alluxio_fuse.plan import Plan
 
 SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
@@ -53,15 +54,13 @@ def _kind(part: str) -> str:
     return "large" if rows and rows[0]["size"] >= header["large_bytes"] else "small"
 
 
-def consumer_pods(
-    plan: Mapping[str, Any], into: str, seen: Mapping[str, Seen], files: Mapping[str, str]
-) -> list[Object]:
+def consumer_pods(plan: Plan, into: str, seen: Mapping[str, Seen], files: Mapping[str, str]) -> list[Object]:
     """On every host that nobody uses and for every dataset: a pod of its readers' uid, one of their group alone, and a
     stranger's.
 
     seen: by host, what module `mount_users` said of each mount there. files: data of the ConfigMap that they read with.
     """
-    datasets = plan["fleet"]["datasets"]["amount"]
+    datasets = plan.fleet["datasets"].amount
     kinds = {dataset["name"]: _kind(files[f"{dataset['name']}.jsonl"]) for dataset in datasets}
     return [
         _pod(host, plan, into, {**dataset, "kind": kinds[dataset["name"]]}, who)
@@ -70,11 +69,9 @@ def consumer_pods(
     ]
 
 
-def consumer_lines(
-    plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]], seen: Mapping[str, Seen]
-) -> list[dict[str, Any]]:
+def consumer_lines(plan: Plan, results: Sequence[Mapping[str, Any]], seen: Mapping[str, Seen]) -> list[dict[str, Any]]:
     """Each pod's outcome, and hosts without pods: {right, text}."""
-    datasets = {dataset["name"]: dataset for dataset in plan["fleet"]["datasets"]["amount"]}
+    datasets = {dataset["name"]: dataset for dataset in plan.fleet["datasets"].amount}
     alone = [
         {"right": True, "text": f"{host}: left alone, in use by {', '.join(who[:MOST_USERS])}"}
         for host, who in sorted(_in_use(seen).items())
@@ -146,8 +143,8 @@ def _may_read(readers: Mapping[str, Any], user: User) -> bool:
     return bits & 0o1 == 0o1
 
 
-def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, Any], who: User) -> Object:
-    deployment, name = plan["name"], dataset["name"]
+def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User) -> Object:
+    deployment, name = plan.name, dataset["name"]
     data = [f"/reader/{name}.jsonl", "/data/data"]
     about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
     said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
@@ -166,7 +163,7 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
             "containers": [
                 {
                     "name": "reader",
-                    "image": plan["fleet"]["image"]["amount"],
+                    "image": plan.fleet["image"].amount,
                     "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
                     "resources": RESOURCES,
                     "securityContext": {
@@ -191,6 +188,6 @@ def _pod(host: str, plan: Mapping[str, Any], into: str, dataset: Mapping[str, An
     }
 
 
-def _pull(plan: Mapping[str, Any]) -> Object:
-    names = plan["fleet"]["kubernetes"]["amount"]["pull_secrets"]
+def _pull(plan: Plan) -> Object:
+    names = plan.fleet["kubernetes"].amount["pull_secrets"]
     return {"imagePullSecrets": [{"name": name} for name in names]} if names else {}

@@ -206,7 +206,7 @@ def refusals() -> dict[str, Hosts]:
 def shown(hosts: Hosts) -> str:
     """The table of a plan, or its findings."""
     try:
-        return "\n".join(plan_table(plan(hosts).dump()))
+        return "\n".join(plan_table(plan(hosts)))
     except Refused as refused:
         return str(refused)
 

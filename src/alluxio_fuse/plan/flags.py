@@ -4,16 +4,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+
+from alluxio_fuse.plan.document import Plan
 
 
-def flag_sets(plan: dict[str, Any]) -> dict[tuple[str, ...], list[str]]:
-    """{flags: [host.service]} of a plan as plan.json holds it, each set of flags once."""
+def flag_sets(plan: Plan) -> dict[tuple[str, ...], list[str]]:
+    """{flags: [host.service]} of a plan, each set of flags once."""
     sets: dict[tuple[str, ...], list[str]] = {}
-    for host, services in plan["nodes"].items():
+    for host, services in plan.nodes.items():
         for name, service in services.items():
             if "jvm_flags" in service:
-                sets.setdefault(tuple(service["jvm_flags"]["amount"]), []).append(f"{host}.{name}")
+                sets.setdefault(tuple(service["jvm_flags"].amount), []).append(f"{host}.{name}")
     return sets
 
 
@@ -25,7 +26,7 @@ def refusal(flags: tuple[str, ...], java: str = "java") -> str | None:
 
 def main() -> int:
     """Start a JVM with each set of flags; 1 if one does not start."""
-    plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    plan = Plan.load(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     failed = 0
     for flags, services in flag_sets(plan).items():
         said = refusal(flags, *sys.argv[2:3])

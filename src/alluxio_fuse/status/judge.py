@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.units import format_size
+from alluxio_fuse.plan.values import Amounts, amounts
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
 
 #: Options that the kernel tells of a mount; the others are known to the FUSE process alone.
@@ -47,7 +49,7 @@ class Status(BaseModel):
 
 
 def judge(
-    plan: Mapping[str, Any],
+    plan: Plan,
     hosts: Mapping[str, Mapping[str, Any] | None],
     services: Sequence[Service],
     cluster: Mapping[str, Mapping[str, Mapping[str, Any]]],
@@ -57,24 +59,22 @@ def judge(
     hosts: what module `mount_status` found on each GPU node, {name: Seen}; None where the node was not reached.
     services: those of `alluxio_fuse.status.services`. cluster: what module `cluster_status` returned.
     """
-    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
     # platform host runs no masters: those of a cluster elsewhere are somebody else's to watch
-    masters = [] if fleet["platform"] == "host" else fleet["masters"]
-    workers = sum("worker" in node for node in plan["nodes"].values())
-    layers = _layers(cluster, fleet["datasets"], masters, workers)
+    masters = [] if plan.platform == "host" else plan.fleet["masters"].amount
+    layers = _layers(cluster, plan.fleet["datasets"].amount, masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [
-        _mounted(plan, host, dataset, seen, layers)
+        _mounted(host, dataset, amounts(fuse), seen, layers)
         for host, seen in sorted(hosts.items())
-        for dataset in (one.partition("/")[2] for one in plan["nodes"][host] if one.startswith("fuse/"))
+        for dataset, fuse in plan.mounts(host).items()
     ]
     failing = [f"{layer}: {why}" for layer, why in layers.items() if why]
     failing += [_line(one) for one in services if one["state"] == DOWN]
     failing += [f"{one.layer} on {one.node}, {one.name}: {one.why}" for one in mounts if one.state != "serves"]
     asked = [*cluster["masters"].values(), *cluster["workers"].values()]
     return Status(
-        name=plan["name"],
-        planned_version=str(fleet["alluxio_version"]),
+        name=plan.name,
+        planned_version=str(plan.fleet["alluxio_version"].amount),
         versions=sorted({one["version"] for one in asked if not one["why"]}),
         masters=_counted(cluster["masters"]),
         workers=_filled(cluster),
@@ -113,16 +113,15 @@ def _layers(
 
 
 def _mounted(
-    plan: Mapping[str, Any], host: str, dataset: str, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
+    host: str, dataset: str, fuse: Amounts, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
 ) -> Mounted:
-    fuse = plan["nodes"][host][f"fuse/{dataset}"]
-    cache = fuse["client_cache"]["amount"]
+    cache = fuse["client_cache"]
     about = {"node": host, "name": dataset, "cache_bytes": cache["size"] if cache["enabled"] else 0}
     if seen is None:
         return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
     one = seen[dataset]
     kept = {key: one.get(key) for key in ("waiting", "cached")}
-    lacks = sorted(TOLD.intersection(fuse["mount_options"]["amount"]).difference(one.get("options", TOLD)))
+    lacks = sorted(TOLD.intersection(fuse["mount_options"]).difference(one.get("options", TOLD)))
     found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], lacks=lacks, why=one["why"])
     if found.state == "serves":
         return found

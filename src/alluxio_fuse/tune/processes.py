@@ -17,6 +17,7 @@ from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.units import MIB
+from alluxio_fuse.plan.values import Amounts, amounts
 from alluxio_fuse.tune.trials import in_turn
 
 KNOB: Final = "process"
@@ -50,7 +51,7 @@ class Process(BaseModel):
     memory: int = 0
 
 
-def usual(service: Mapping[str, Any]) -> list[Said]:
+def usual(service: Amounts) -> list[Said]:
     """What is tried where the user says nothing, beside a FUSE service of the plan: {key: amount}."""
     options = [option for option in service["mount_options"] if "threads=" not in option]
     threads = [f"max_idle_threads={FEWER_THREADS}", f"max_threads={FEWER_THREADS}"]
@@ -135,9 +136,8 @@ def _rounds(
             yield one | {"name": name, "process": mount["name"], "metrics": mount["metrics"]}
 
 
-def _service(hosts: Mapping[str, Mapping[str, Any]], host: str, dataset: str) -> dict[str, Any]:
-    planned = derive(hosts).dump()["nodes"][host][f"fuse/{dataset}"]
-    return {key: value["amount"] for key, value in planned.items()}
+def _service(hosts: Mapping[str, Mapping[str, Any]], host: str, dataset: str) -> Amounts:
+    return amounts(derive(hosts).mounts(host)[dataset])
 
 
 def _changed(host: Mapping[str, Any], said: Said) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _changed(host: Mapping[str, Any], said: Said) -> dict[str, Any]:
     return {**host, "variables": {**host["variables"], **said, OVERRIDES: {**have, **joined}}}
 
 
-def _process(name: str, service: Mapping[str, Any], planned: Mapping[str, Any], read: int) -> Process:
+def _process(name: str, service: Amounts, planned: Amounts, read: int) -> Process:
     cache = planned["client_cache"]
     size = caches.client_cache_need(read) if cache["enabled"] else 0
     in_memory = cache["medium"] == "memory"

@@ -8,6 +8,7 @@ from alluxio_fuse.check.passes import Pass, Settings
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.plan.rules.fuse import WITHIN_A_PAGE
 from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
+from alluxio_fuse.plan.values import Service
 
 READ_AHEAD_KB: Final = (WITHIN_A_PAGE // 4, WITHIN_A_PAGE // 2, WITHIN_A_PAGE)  # more multiplies what is read cold
 MAX_BACKGROUND: Final = (12, 32, 64, 128)
@@ -40,11 +41,11 @@ def trial_passes(
     return [changed for one in wanted for changed in _with_each(one, tried)]
 
 
-def planned(service: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """{settings, knobs, behind} of a FUSE service of plan.json; knobs in the order of trying, none overridden."""
-    free = [knob for knob in SETTINGS if not service[knob]["source"].startswith("alluxio_overrides")]
-    settings = {knob: int(service[knob]["amount"]) for knob in SETTINGS}
-    return {"settings": settings, "knobs": free, "behind": service["behind"]["amount"]}
+def planned(service: Service) -> dict[str, Any]:
+    """{settings, knobs, behind} of a FUSE service of the plan; knobs in the order of trying, none overridden."""
+    free = [knob for knob in SETTINGS if not service[knob].source.startswith("alluxio_overrides")]
+    settings = {knob: int(service[knob].amount) for knob in SETTINGS}
+    return {"settings": settings, "knobs": free, "behind": service["behind"].amount}
 
 
 def in_turn(items: Sequence[T], number: int) -> list[T]:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planned import plan_of, value
 
 from alluxio_fuse.chart.generated import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
+from alluxio_fuse.plan import Plan
 
 GIB, MIB = 2**30, 2**20
 
@@ -60,7 +62,7 @@ def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def plan() -> dict[str, Any]:
+def plan() -> Plan:
     """Two nodes alike: a tier in memory and one on a disk, a dataset on S3 and one on a shared filesystem."""
     tiers = [
         {"medium": "memory", "path": "/var/lib/a/tier/memory", "quota": GIB, "high": 0.99, "low": 0.8},
@@ -92,18 +94,10 @@ def plan() -> dict[str, Any]:
     }
     first = {"master": service(2048, 3072), "job_master": service(512, 1024), **here}
     nodes = {"node-0": first, "node-1": copy.deepcopy(here)}
-    return {
-        "name": "a",
-        "fleet": explained(fleet),
-        "nodes": {host: {name: explained(one) for name, one in services.items()} for host, services in nodes.items()},
-    }
+    return plan_of("a", fleet, nodes)
 
 
-def explained(amounts: dict[str, Any]) -> dict[str, Any]:
-    return {key: {"amount": amount, "rule": "r", "why": "w", "source": "s"} for key, amount in amounts.items()}
-
-
-def test_java_is_typed_and_its_parts_make_the_limit(plan: dict[str, Any]) -> None:
+def test_java_is_typed_and_its_parts_make_the_limit(plan: Plan) -> None:
     worker = chart_values(plan)["worker"]
     assert worker["jvm"] == {
         "heap": "1024Mi",
@@ -115,17 +109,17 @@ def test_java_is_typed_and_its_parts_make_the_limit(plan: dict[str, Any]) -> Non
     assert worker["resources"] == {"requests": {"cpu": "200m", "memory": "4096Mi"}, "limits": {"memory": "4096Mi"}}
 
 
-def test_what_the_chart_derives_is_left_to_it(plan: dict[str, Any]) -> None:
+def test_what_the_chart_derives_is_left_to_it(plan: Plan) -> None:
     assert chart_values(plan)["master"]["properties"] == {"alluxio.user.rpc.retry.max.duration": "1min"}
 
 
-def test_tiers_on_disks_say_what_must_be_mounted(plan: dict[str, Any]) -> None:
+def test_tiers_on_disks_say_what_must_be_mounted(plan: Plan) -> None:
     memory, ssd = chart_values(plan)["worker"]["tiers"]
     assert memory == {"medium": "memory", "quota": "1024Mi", "high": 0.99, "low": 0.8, "emptyDir": {}}
     assert ssd["hostPath"] == {"path": "/mnt/nvme0/a/tier", "mountPoint": "/mnt/nvme0"}
 
 
-def test_datasets(plan: dict[str, Any]) -> None:
+def test_datasets(plan: Plan) -> None:
     imagenet, lake = chart_values(plan, {"imagenet": "imagenet-keys"})["datasets"]
     assert imagenet["source"] == "s3://bucket/imagenet"
     assert imagenet["credentials"] == {"secret": "imagenet-keys", "accessKey": "access_key", "secretKey": "secret_key"}
@@ -136,9 +130,9 @@ def test_datasets(plan: dict[str, Any]) -> None:
     assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
 
 
-def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: dict[str, Any]) -> None:
+def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: Plan) -> None:
     marker = {"file": ".dataset", "sha256": "0" * 64}
-    plan["fleet"]["datasets"]["amount"][1]["marker"] = marker
+    plan.fleet["datasets"].amount[1]["marker"] = marker
     lake = chart_values(plan)["datasets"][1]
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake", "marker": marker}
 
@@ -151,22 +145,22 @@ def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: dict[str, Any
         ("a/b@sha256:00", ("a/b", "", "sha256:00")),
     ],
 )
-def test_image(plan: dict[str, Any], image: str, parts: tuple[str, str, str]) -> None:
-    plan["fleet"]["image"]["amount"] = image
+def test_image(plan: Plan, image: str, parts: tuple[str, str, str]) -> None:
+    plan.fleet["image"] = value(image)
     made = chart_values(plan)["image"]
     assert (made["repository"], made["tag"], made["digest"]) == parts
 
 
-def test_nodes_that_differ_are_refused_by_name(plan: dict[str, Any]) -> None:
-    plan["nodes"]["node-1"]["worker"]["heap"]["amount"] = 5 * GIB
+def test_nodes_that_differ_are_refused_by_name(plan: Plan) -> None:
+    plan.nodes["node-1"]["worker"]["heap"] = value(5 * GIB)
     with pytest.raises(UnlikeNodesError, match="worker: node-0 and node-1 differ in heap"):
         chart_values(plan)
 
 
-def test_what_was_tuned_on_a_node_is_no_difference_and_stays_there(plan: dict[str, Any]) -> None:
-    plan["nodes"]["node-1"]["fuse/imagenet"]["read_ahead_kb"]["amount"] = 512
+def test_what_was_tuned_on_a_node_is_no_difference_and_stays_there(plan: Plan) -> None:
+    plan.nodes["node-1"]["fuse/imagenet"]["read_ahead_kb"] = value(512)
     assert chart_values(plan)["fuse"]["settingsPath"] == "/var/lib/a/mount-settings"
-    plan["fleet"]["node_access"]["amount"] = False
+    plan.fleet["node_access"] = value(False)
     assert chart_values(plan)["fuse"]["settingsPath"] == ""
 
 
@@ -179,12 +173,12 @@ def test_an_edited_template_is_another_digest(tmp_path: Path) -> None:
     assert chart_digest(chart) != chart_digest()
 
 
-def test_addresses_of_nodes_are_no_difference(plan: dict[str, Any]) -> None:
-    properties = plan["nodes"]["node-1"]["worker"]["properties"]["amount"]
+def test_addresses_of_nodes_are_no_difference(plan: Plan) -> None:
+    properties = plan.nodes["node-1"]["worker"]["properties"].amount
     properties["alluxio.worker.hostname"] = "node-1"
     assert chart_values(plan)["worker"]["properties"] == {"alluxio.user.rpc.retry.max.duration": "1min"}
 
 
-def test_certificates_are_told_apart_by_digest(plan: dict[str, Any]) -> None:
+def test_certificates_are_told_apart_by_digest(plan: Plan) -> None:
     assert chart_values(plan)["trust"]["digest"] == ""
     assert chart_values(plan, trust_digest="abc")["trust"]["digest"] == "abc"

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import tarfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.action import diagnosis_bundle
 from ansible_collections.alluxio.fuse.plugins.module_utils import diagnosis
+from planned import value
 
 from alluxio_fuse.diagnosis import bundle, parts
 from alluxio_fuse.diagnosis.parts import Part
 from alluxio_fuse.diagnosis.redaction import Redactor
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.examples import local
 
 
@@ -90,13 +92,12 @@ def test_processes_of_alluxio_are_told_with_their_flags(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def example() -> dict[str, Any]:
-    made: dict[str, Any] = plan(local()).dump()
-    return made
+def example() -> Plan:
+    return plan(local())
 
 
-def test_every_service_is_asked_for_its_log_and_for_what_it_runs_with(example: dict[str, Any]) -> None:
-    host = next(iter(example["nodes"]))
+def test_every_service_is_asked_for_its_log_and_for_what_it_runs_with(example: Plan) -> None:
+    host = next(iter(example.nodes))
     asked = parts.questions(example, host)
     logs = [one for one in asked["commands"] if one["path"].endswith("/log.txt")]
     assert logs
@@ -106,20 +107,18 @@ def test_every_service_is_asked_for_its_log_and_for_what_it_runs_with(example: d
     }
     pages = parts.addresses(example, host, {}, asks_for_all=True)
     assert {one["path"].rpartition("-")[2] for one in pages} == {"metrics.json", "report.json"}
-    mount_points = [one["mount_point"] for one in example["fleet"]["datasets"]["amount"]]
+    mount_points = [one["mount_point"] for one in example.fleet["datasets"].amount]
     assert not [one for one in asked["commands"] if set(one["argv"]) & {*mount_points}]
 
 
-def test_nobody_is_asked_where_a_scheduler_does_not_say_who(example: dict[str, Any]) -> None:
-    fleet = {**example["fleet"], "platform": {"amount": "kubernetes"}}
-    host = next(iter(example["nodes"]))
-    assert parts.addresses({**example, "fleet": fleet}, host, {}, asks_for_all=True) == []
-    assert not [
-        one for one in parts.questions({**example, "fleet": fleet}, host)["commands"] if "podman" in one["argv"]
-    ]
+def test_nobody_is_asked_where_a_scheduler_does_not_say_who(example: Plan) -> None:
+    there = replace(example, fleet={**example.fleet, "platform": value("kubernetes")})
+    host = next(iter(example.nodes))
+    assert parts.addresses(there, host, {}, asks_for_all=True) == []
+    assert not [one for one in parts.questions(there, host)["commands"] if "podman" in one["argv"]]
 
 
-def test_a_node_that_is_not_reached_is_an_entry(example: dict[str, Any]) -> None:
+def test_a_node_that_is_not_reached_is_an_entry(example: Plan) -> None:
     told: dict[str, Mapping[str, Any]] = {
         "n1": {"node": {"parts": [{"path": "a", "text": "x"}]}, "untold": "Ask the engine: no podman"},
         "n2": {"reached": {"unreachable": True, "msg": "timed out"}},

@@ -11,8 +11,10 @@ from typing import Any
 import manifests
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
+from planned import plan_of
 
 from alluxio_fuse.kubernetes import consumers
+from alluxio_fuse.plan import Plan
 
 GROUP = 2000
 FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
@@ -21,10 +23,10 @@ HEADER = {"version": manifest.VERSION, "large_bytes": manifest.LARGE_BYTES}
 FILES = {"a.jsonl": json.dumps(HEADER)}
 
 
-def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP) -> dict[str, Any]:
+def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP) -> Plan:
     dataset = {"name": "a", "files": 10, "bytes": 1000, "readers": {"uid": uid, "gid": gid, "mode": mode}}
     fleet = {"datasets": [dataset], "image": "r/i:1", "kubernetes": {"pull_secrets": ["hub"]}}
-    return {"name": "d", "fleet": {key: {"amount": amount} for key, amount in fleet.items()}}
+    return plan_of("d", fleet, {})
 
 
 @pytest.fixture

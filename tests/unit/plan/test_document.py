@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from alluxio_fuse import targets
+from alluxio_fuse.doors import door
 from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.doors.diff import diff_lines
 from alluxio_fuse.plan.examples import Hosts, examples, local
+from alluxio_fuse.tune import trials
 
 HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}
 
@@ -43,3 +47,15 @@ def test_what_is_no_plan_of_this_version_is_refused(changed: dict[str, Any], wor
 def test_neither_is_what_never_was_one(raw: Any) -> None:
     with pytest.raises(Refused, match="this is no plan"):
         Plan.load(raw)
+
+
+def test_a_filter_gets_plans_and_services_as_their_types() -> None:
+    """What is said of each parameter counts, wherever it stands: others, a part of a plan, and by name."""
+    made = plan(local())
+    saved = made.dump()
+    (target,) = door(targets.targets)(saved, "localhost", others=[saved])
+    assert target == targets.targets(made, "localhost", [made])[0]
+    assert door(diff_lines)(saved, new=saved) == ["the plans are equal"]
+    assert door(trials.planned)(saved["nodes"]["localhost"]["fuse/imagenet-sample"])["knobs"]
+    with pytest.raises(Refused, match="only plans of version 1"):
+        door(targets.targets)(saved | {"version": 0}, "localhost")

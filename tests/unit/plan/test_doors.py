@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.doors.amounts import amounts
 from alluxio_fuse.plan.doors.diff import diff_lines, differences
 from alluxio_fuse.plan.doors.explain import explain
@@ -21,13 +21,13 @@ SET = {
 
 
 @pytest.fixture
-def saved() -> dict[str, Any]:
-    """A plan as plan.json holds it."""
-    made: dict[str, Any] = json.loads(json.dumps(plan(local()).dump()))
-    return made
+def saved() -> Plan:
+    """A plan as it was saved."""
+    return Plan.load(json.loads(json.dumps(plan(local()).dump())))
 
 
-def test_plan_json_has_the_promised_shape(saved: dict[str, Any]) -> None:
+def test_plan_json_has_the_promised_shape() -> None:
+    saved = plan(local()).dump()
     assert list(saved) == ["version", "environment", "name", "profile", "fleet", "nodes", "warnings", "assumptions"]
     values = [*saved["fleet"].values()]
     values += [value for service in saved["nodes"]["localhost"].values() for value in service.values()]
@@ -38,22 +38,22 @@ def test_plan_json_has_the_promised_shape(saved: dict[str, Any]) -> None:
         assert value["source"]
 
 
-def test_amounts_are_the_plan_of_one_host_without_reasons(saved: dict[str, Any]) -> None:
+def test_amounts_are_the_plan_of_one_host_without_reasons(saved: Plan) -> None:
     plain = amounts(saved, "localhost")
     assert plain["fleet"]["platform"] == "containers"
-    assert plain["worker"]["heap"] == saved["nodes"]["localhost"]["worker"]["heap"]["amount"]
+    assert plain["worker"]["heap"] == saved.nodes["localhost"]["worker"]["heap"].amount
     with pytest.raises(KeyError, match="it has localhost"):
         amounts(saved, "elsewhere")
 
 
-def test_a_value_is_explained(saved: dict[str, Any]) -> None:
+def test_a_value_is_explained(saved: Plan) -> None:
     text = explain(saved, "localhost.worker.direct_memory")
     assert "640Mi (671088640 bytes)" in text
     assert "64Mi for each of 2 concurrent clients" in text
     assert "PR #13870" in text
 
 
-def test_so_is_one_property(saved: dict[str, Any]) -> None:
+def test_so_is_one_property(saved: Plan) -> None:
     text = explain(saved, "localhost.fuse/imagenet-sample.properties.alluxio.user.update.file.accesstime.disabled")
     assert text.splitlines()[0].endswith("= true")
     assert "a call to the master for each read" in text
@@ -63,18 +63,18 @@ def test_so_is_one_property(saved: dict[str, Any]) -> None:
     ("path", "remedy"),
     [("localhost.worker.heep", "did you mean heap?"), ("fleet.gates", "did you mean gate?"), ("nowhere", "localhost")],
 )
-def test_what_is_not_there_is_said(saved: dict[str, Any], path: str, remedy: str) -> None:
+def test_what_is_not_there_is_said(saved: Plan, path: str, remedy: str) -> None:
     with pytest.raises(KeyError, match=remedy.replace("?", r"\?")):
         explain(saved, path)
 
 
-def test_equal_plans_do_not_differ(saved: dict[str, Any]) -> None:
+def test_equal_plans_do_not_differ(saved: Plan) -> None:
     assert differences(saved, saved) == []
     assert diff_lines(saved, saved) == ["the plans are equal"]
 
 
-def test_what_differs_is_named(saved: dict[str, Any]) -> None:
-    other = plan(local(alluxio_overrides={"worker.heap": "2Gi"})).dump()
+def test_what_differs_is_named(saved: Plan) -> None:
+    other = plan(local(alluxio_overrides={"worker.heap": "2Gi"}))
     paths = {each["path"] for each in differences(saved, other)}
     assert "localhost.worker.heap" in paths
     assert "localhost.worker.container_memory" in paths
@@ -83,7 +83,7 @@ def test_what_differs_is_named(saved: dict[str, Any]) -> None:
 
 def test_a_host_more_is_absent_before() -> None:
     said = {"alluxio_datasets": [SET], "alluxio_workload_memory": 0}
-    few, more = (plan(fleet(count, said, memory=64)).dump() for count in (2, 3))
+    few, more = (plan(fleet(count, said, memory=64)) for count in (2, 3))
     added = [each for each in differences(few, more) if each["path"].startswith("node-2.")]
     assert {each["old"] for each in added} == {"(absent)"}
 
@@ -98,12 +98,12 @@ def test_a_host_more_is_absent_before() -> None:
     ],
 )
 def test_the_table_is_narrow_and_complete(hosts: dict[str, Any]) -> None:
-    made = plan(hosts).dump()
+    made = plan(hosts)
     lines = plan_table(made)
     assert max(map(len, lines)) <= 120
     text = "\n".join(lines)
-    for name in (*next(iter(made["nodes"].values())), *(each["name"] for each in made["assumptions"])):
+    for name in (*next(iter(made.nodes.values())), *(each["name"] for each in made.assumptions)):
         assert name == "node" or name in text
-    for service in made["nodes"][next(iter(hosts))].values():
+    for service in made.nodes[next(iter(hosts))].values():
         for key, value in service.items():
-            assert "overridden" not in value or key in text
+            assert value.overridden is None or key in text

@@ -8,7 +8,7 @@ from alluxio_fuse.plan.flags import flag_sets, refusal
 
 
 def test_each_set_of_flags_is_listed_once() -> None:
-    sets = flag_sets(plan(local()).dump())
+    sets = flag_sets(plan(local()))
     assert sum(map(len, sets.values())) == 5
     assert ["localhost.master"] in sets.values()
 

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from alluxio_fuse import containers, host, names, preflight, targets
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.examples import filesystem, local
 
 FOLDER = {"name": "set", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
 DISK = {"filesystems": [filesystem("/", 200), filesystem("/nvme", 2000)]}
 
 
-def claimed(**variables: Any) -> tuple[set[str], dict[str, Any]]:
+def claimed(**variables: Any) -> tuple[set[str], Plan]:
     """What preflight looks into, and the plan."""
     hosts = local(**variables)
     hosts["localhost"]["facts"] |= DISK
-    return set(preflight.questions(hosts["localhost"]["variables"])["claims"]), plan(hosts).dump()
+    return set(preflight.questions(hosts["localhost"]["variables"])["claims"]), plan(hosts)
 
 
 def alone(items: list[dict[str, Any]]) -> set[str]:
@@ -37,10 +37,10 @@ def alone(items: list[dict[str, Any]]) -> set[str]:
 )
 def test_containers(said: dict[str, Any]) -> None:
     looked, planned = claimed(**said)
-    name = planned["name"]
+    name = planned.name
     state, points = names.state_dir(name), set(preflight.questions({**said})["mount_points"])
     items = containers.owned_items(containers.containers(planned, "localhost"), state)
-    media = {medium["path"] for medium in planned["nodes"]["localhost"]["node"]["cache_media"]["amount"]}
+    media = {medium["path"] for medium in planned.nodes["localhost"]["node"]["cache_media"].amount}
     caches = {path for path in alone(items) if any(path.startswith(f"{medium}/") for medium in media)}
     assert alone(items) - caches - points <= looked
     assert media <= looked
@@ -65,7 +65,7 @@ def test_nothing_is_made_on_nodes_that_cannot_be_reached() -> None:
 
 def test_pods_fill_what_is_removed_one_by_one() -> None:
     said = {"alluxio_platform": "kubernetes", "alluxio_datasets": [FOLDER | {"source": "s3://bucket/set"}]}
-    items = targets.mount_folders(plan(local(**said)).dump(), "localhost", "platform_kubernetes")
+    items = targets.mount_folders(plan(local(**said)), "localhost", "platform_kubernetes")
     assert [item["id"] for item in items if item["data"]["contents"]] == []
     assert [(item["kind"], item["id"]) for item in items] == [
         ("directory", "/mnt/alluxio-fuse"),

@@ -17,7 +17,7 @@ NAMESAKE = {**FOLDER, "name": "alluxio-fuse", "through": "under_store"}
 
 
 def made(**variables: Any) -> dict[str, dict[str, Any]]:
-    document = plan(local(**variables)).dump()
+    document = plan(local(**variables))
     return {one["service"]: one for one in containers.containers(document, "localhost")}
 
 
@@ -35,8 +35,8 @@ def test_what_others_made_is_known_by_its_label() -> None:
 
 
 def test_what_all_workers_may_hold() -> None:
-    document = plan(local()).dump()
-    (tier,) = document["nodes"]["localhost"]["worker"]["tiers"]["amount"]
+    document = plan(local())
+    (tier,) = document.nodes["localhost"]["worker"]["tiers"].amount
     assert containers.tier_bytes(document) == tier["quota"]
 
 
@@ -89,7 +89,7 @@ def test_what_is_written_tells_whose_configuration_changed(both: dict[str, dict[
 
 
 def test_a_private_ca_reaches_who_reads_the_under_store(both: dict[str, dict[str, Any]]) -> None:
-    assert containers.ca_files(plan(local(alluxio_datasets=[BUCKET, FOLDER])).dump()) == ["/etc/ca.pem"]
+    assert containers.ca_files(plan(local(alluxio_datasets=[BUCKET, FOLDER]))) == ["/etc/ca.pem"]
     for service, one in both.items():
         assert any("/ca.pem:" in volume for volume in one["volumes"]) is not service.startswith("fuse/")
 
@@ -183,7 +183,7 @@ def test_what_goes_with_a_dataset(both: dict[str, dict[str, Any]]) -> None:
 
 
 def test_a_dataset_called_as_the_deployment_takes_no_home_along() -> None:
-    (unit,) = host.units(plan(local(alluxio_platform="host", alluxio_datasets=[NAMESAKE])).dump(), "localhost")
+    (unit,) = host.units(plan(local(alluxio_platform="host", alluxio_datasets=[NAMESAKE])), "localhost")
     home = "/opt/alluxio-fuse"
     owned = host.unit_items([unit], "/var/lib/alluxio-fuse", home, f"{home}/0a1b", f"{home}/fuse")
     left = {item["id"] for item in containers.left(owned, [], "alluxio-fuse")["items"]}

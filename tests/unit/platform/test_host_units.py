@@ -25,7 +25,7 @@ KEYS = {
 def made() -> dict[str, dict[str, Any]]:
     said = {"alluxio_platform": "host", "alluxio_datasets": [BUCKET, FOLDER, CLUSTER], "alluxio_cluster": RUNNING}
     said["alluxio_force"] = ["store_read_in_order"]
-    return {one["dataset"]: one for one in host.units(plan(local(**said)).dump(), "localhost")}
+    return {one["dataset"]: one for one in host.units(plan(local(**said)), "localhost")}
 
 
 def test_a_unit_for_each_dataset(made: dict[str, dict[str, Any]]) -> None:
@@ -33,7 +33,7 @@ def test_a_unit_for_each_dataset(made: dict[str, dict[str, Any]]) -> None:
 
 
 def test_the_sample_is_read_where_it_is_made() -> None:
-    (unit,) = host.units(plan(local(alluxio_platform="host")).dump(), "localhost")
+    (unit,) = host.units(plan(local(alluxio_platform="host")), "localhost")
     assert unit["arguments"][3:5] == ["-u", "file:///var/lib/alluxio-fuse/sample"]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from alluxio_fuse import going, preflight
 from alluxio_fuse.containers import containers
+from alluxio_fuse.doors import door
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.examples import examples, local
 
@@ -17,12 +18,12 @@ POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
 def found(**facts: Any) -> list[dict[str, Any]]:
     hosts = local()
     hosts["localhost"]["facts"] |= facts
-    return preflight.findings(hosts, {}, {})
+    return preflight.findings(hosts)
 
 
 def test_a_refused_plan_is_no_plan() -> None:
     hosts = local(alluxio_datasets=[{"name": "data", "source": "hdfs://namenode/data"}])
-    assert "hdfs" in str(preflight.findings(hosts, {}, {}))
+    assert "hdfs" in str(door(preflight.findings)(hosts, {}, {}))
 
 
 def test_nothing_stands_in_the_way() -> None:
@@ -34,7 +35,7 @@ def test_a_part_of_the_fleet_is_judged_by_the_plan_of_the_whole() -> None:
     name = next(name for name, host in fleet.items() if "masters" not in host["groups"])
     part = {name: fleet[name]}
     assert "masters" in str(preflight.findings(part))
-    assert "masters" not in str(preflight.findings(part, saved=plan(fleet).dump()))
+    assert "masters" not in str(preflight.findings(part, saved=plan(fleet)))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_what_would_go_is_looked_at(said: dict[str, Any], gone: list[str], made:
 def test_names_of_containers_are_those_of_the_plan() -> None:
     hosts = local()
     asked = preflight.questions(hosts["localhost"]["variables"])
-    assert {*asked["containers"]} == {one["name"] for one in containers(plan(hosts).dump(), "localhost")}
+    assert {*asked["containers"]} == {one["name"] for one in containers(plan(hosts), "localhost")}
     assert preflight.questions({"alluxio_platform": "host"})["containers"] == []
 
 

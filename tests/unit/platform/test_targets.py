@@ -8,7 +8,7 @@ from alluxio_fuse.plan.examples import facts, local
 
 
 def test_a_target_names_mount_cache_and_counters() -> None:
-    (target,) = targets.targets(plan(local()).dump(), "localhost")
+    (target,) = targets.targets(plan(local()), "localhost")
     assert target["mount_point"] == "/mnt/alluxio-fuse/imagenet-sample/data"
     assert target["client_cache_bytes"] > 0
     assert target["identity_file"] == "/var/lib/alluxio-fuse/client-cache/imagenet-sample/.identity"
@@ -28,7 +28,7 @@ def test_endpoints_of_a_scheduler_take_the_place_of_planned_ones() -> None:
         "identity": {"localhost": {"imagenet-sample": "m/f"}},
         "users": {"localhost": ["pod team/trainer"]},
     }
-    (target,) = targets.targets(plan(local()).dump(), "localhost", [], found)
+    (target,) = targets.targets(plan(local()), "localhost", [], found)
     assert target["identity"] == "m/f"
     assert target["users"] == ["pod team/trainer"]
     assert "identity_file" not in target
@@ -36,19 +36,19 @@ def test_endpoints_of_a_scheduler_take_the_place_of_planned_ones() -> None:
 
 
 def test_upstream_defaults_have_neither_client_cache_nor_fuse_counters() -> None:
-    (target,) = targets.targets(plan(local(alluxio_profile="upstream")).dump(), "localhost")
+    (target,) = targets.targets(plan(local(alluxio_profile="upstream")), "localhost")
     assert target["client_cache_bytes"] == 0
     assert target["metrics"]["fuse"] == []
     assert target["identity_file"].endswith("/tier/memory/.identity")
 
 
 def test_the_gate_is_the_plans() -> None:
-    assert targets.gate(plan(local(alluxio_gate_min_disk_ratio=0.7)).dump(), "localhost")["min_disk_ratio"] == 0.7
+    assert targets.gate(plan(local(alluxio_gate_min_disk_ratio=0.7)), "localhost")["min_disk_ratio"] == 0.7
 
 
 def test_about_names_machine_and_plan() -> None:
     sources = [f"{Path.cwd()}/inventories/our lab", "gpu1,"]
-    about = targets.about(plan(local()).dump(), "localhost", facts(), sources)
+    about = targets.about(plan(local()), "localhost", facts(), sources)
     assert about["again"] == "ansible-playbook -i 'inventories/our lab' -i gpu1, playbooks/check.yml"
     assert about["machine"]["memory"] == "24.0 GiB"
     assert "fuse/imagenet-sample: client cache" in about["plan"]
@@ -60,7 +60,7 @@ def test_what_may_change_is_refreshed() -> None:
         {"name": "still", "source": "s3://b/a", **size},
         {"name": "live", "source": "s3://b/b", "freshness": "within: 40s", **size},
     ]
-    (one,) = targets.refreshable(plan(local(alluxio_datasets=sets)).dump(), "localhost")
+    (one,) = targets.refreshable(plan(local(alluxio_datasets=sets)), "localhost")
     assert one == {
         "name": "live",
         "alluxio_path": "/live",
@@ -70,7 +70,7 @@ def test_what_may_change_is_refreshed() -> None:
 
 
 def test_folders_are_compared_with_the_dataset_that_they_hold() -> None:
-    made = plan(local()).dump()
+    made = plan(local())
     folders = {"imagenet-sample": ["/mnt/nfs/sample"], "other": ["/mnt/nfs/other"]}
     (target,) = targets.targets(made, "localhost", [made], None, folders)
     assert target["compare"][1:] == [

@@ -4,35 +4,22 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import cluster_status
+from planned import plan_of
 
 from alluxio_fuse.kubernetes.pods import COMPONENT
 from alluxio_fuse.status import judge, services, table
 
-PLAN = {
-    "name": "fuse",
-    "fleet": {
-        "alluxio_version": {"amount": "2.9.6"},
-        "masters": {"amount": ["n1:19998"]},
-        "platform": {"amount": "containers"},
-        "datasets": {"amount": [{"name": "imagenet", "alluxio_path": "/imagenet"}]},
-    },
-    "nodes": {
-        "n1": {
-            "worker": {},
-            "fuse/imagenet": {
-                "client_cache": {"amount": {"enabled": True, "size": 2**30}},
-                "mount_options": {"amount": ["ro", "kernel_cache"]},
-            },
-        },
-        "n2": {
-            "worker": {},
-            "fuse/imagenet": {
-                "client_cache": {"amount": {"enabled": False, "size": 0}},
-                "mount_options": {"amount": ["ro", "kernel_cache"]},
-            },
-        },
-    },
+NODES = {
+    host: {"worker": {}, "fuse/imagenet": {"client_cache": cache, "mount_options": ["ro", "kernel_cache"]}}
+    for host, cache in {"n1": {"enabled": True, "size": 2**30}, "n2": {"enabled": False, "size": 0}}.items()
 }
+FLEET = {
+    "alluxio_version": "2.9.6",
+    "masters": ["n1:19998"],
+    "platform": "containers",
+    "datasets": [{"name": "imagenet", "alluxio_path": "/imagenet"}],
+}
+PLAN = plan_of("fuse", FLEET, NODES)
 SERVES = {"state": "serves", "why": "", "readers": ["python (7)"], "waiting": 0, "cached": 2.0**29}
 MASTER = {
     "why": "",

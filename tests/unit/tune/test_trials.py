@@ -72,8 +72,8 @@ def test_the_jvm_is_warmed_with_the_settings_that_are_there() -> None:
 
 
 def test_what_a_user_has_said_is_not_tried() -> None:
-    made = plan(local(alluxio_overrides={"fuse.read_ahead_kb": 256})).dump()
-    planned = trials.planned(made["nodes"]["localhost"]["fuse/imagenet-sample"])
+    made = plan(local(alluxio_overrides={"fuse.read_ahead_kb": 256}))
+    planned = trials.planned(made.mounts("localhost")["imagenet-sample"])
     assert planned["settings"] == {"read_ahead_kb": 256, "max_background": 64, "congestion_threshold": 48}
     assert planned["knobs"] == ["max_background", "congestion_threshold"]
     assert planned["behind"].startswith("client cache")

@@ -1,12 +1,14 @@
 """A plan without its reasons: what roles are passed."""
 
-from typing import Any
+from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.values import Amounts
+from alluxio_fuse.plan.values import amounts as bare
 
 
-def amounts(plan: dict[str, Any], host: str) -> dict[str, Any]:
+def amounts(plan: Plan, host: str) -> dict[str, Amounts]:
     """{fleet: {key: amount}, <service>: {key: amount}} of one host."""
-    if host not in plan["nodes"]:
-        known = ", ".join(plan["nodes"])
+    if host not in plan.nodes:
+        known = ", ".join(plan.nodes)
         raise KeyError(f"the plan has no host {host!r}; it has {known}")
-    services = {"fleet": plan["fleet"], **plan["nodes"][host]}
-    return {name: {key: value["amount"] for key, value in service.items()} for name, service in services.items()}
+    services = {"fleet": plan.fleet, **plan.nodes[host]}
+    return {name: bare(service) for name, service in services.items()}

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from alluxio_fuse.plan.doors.explain import readable
+from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.doors.explain import places, readable
 
 ABSENT = "(absent)"
 
 
-def differences(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+def differences(old: Plan, new: Plan) -> list[dict[str, Any]]:
     """[{path, old, new}] of every amount that differs; what exists once only has `(absent)` on the other side."""
     before, after = _flat(old), _flat(new)
     return [
@@ -17,7 +18,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]
     ]
 
 
-def diff_lines(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def diff_lines(old: Plan, new: Plan) -> list[str]:
     """One line for each difference."""
     return [
         f"{each['path']}: {readable(each['path'], each['old'])} -> {readable(each['path'], each['new'])}"
@@ -25,16 +26,12 @@ def diff_lines(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     ] or ["the plans are equal"]
 
 
-def _flat(plan: dict[str, Any]) -> dict[str, Any]:
+def _flat(plan: Plan) -> dict[str, Any]:
     """{path: amount}; mappings entry by entry."""
     flat: dict[str, Any] = {}
-    places = {"fleet": plan["fleet"]}
-    places |= {
-        f"{host}.{name}": values for host, services in plan["nodes"].items() for name, values in services.items()
-    }
-    for place, values in places.items():
+    for place, values in places(plan).items():
         for key, value in values.items():
-            amount = value["amount"]
+            amount = value.amount
             if isinstance(amount, dict):
                 flat |= {f"{place}.{key}.{part}": item for part, item in amount.items()}
             else:

@@ -8,19 +8,21 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.units import format_duration, format_size
+from alluxio_fuse.plan.values import Amounts, Service, amounts
 
 WIDTH = 116
 SHOWN_KINDS = 6
 
 
-def plan_table(plan: dict[str, Any]) -> list[str]:
+def plan_table(plan: Plan) -> list[str]:
     """Lines: datasets, memory of each kind of node, services, warnings and assumptions."""
     output = Console(file=StringIO(), width=WIDTH, force_terminal=False, highlight=False, markup=False)
-    fleet = {key: value["amount"] for key, value in plan["fleet"].items()}
+    fleet = amounts(plan.fleet)
     output.print(
-        f"{plan['name']} · {plan['environment'] or 'no environment'} · platform {fleet['platform']} · "
-        f"profile {plan['profile']} · Alluxio {fleet['alluxio_version']} · {_count(len(plan['nodes']), 'node')}"
+        f"{plan.name} · {plan.environment or 'no environment'} · platform {plan.platform} · "
+        f"profile {plan.profile} · Alluxio {fleet['alluxio_version']} · {_count(len(plan.nodes), 'node')}"
     )
     output.print(_datasets(fleet))
     kinds = _kinds(plan)
@@ -31,7 +33,7 @@ def plan_table(plan: dict[str, Any]) -> list[str]:
         output.print(f"and {len(kinds) - SHOWN_KINDS} more kinds of nodes: see plan.json")
     output.print(f"gate: {_gate(fleet['gate'])}")
     _overridden(plan, output)
-    for title, notes, key in (("warning", plan["warnings"], "path"), ("assumed", plan["assumptions"], "name")):
+    for title, notes, key in (("warning", plan.warnings, "path"), ("assumed", plan.assumptions, "name")):
         for note in notes:
             output.print(f"{title}: {note[key]}: {note['message']}")
     text = output.file
@@ -46,7 +48,7 @@ def _table(title: str, columns: Iterable[str], left: int = 1) -> Table:
     return table
 
 
-def _datasets(fleet: dict[str, Any]) -> Table:
+def _datasets(fleet: Amounts) -> Table:
     table = _table("datasets", ["name", "source", "files", "size", "cached", "workers", "GETs", "stale for"], left=2)
     for dataset in fleet["datasets"]:
         name = dataset["name"]
@@ -68,10 +70,10 @@ def _datasets(fleet: dict[str, Any]) -> Table:
     return table
 
 
-def _kinds(plan: dict[str, Any]) -> list[tuple[list[str], dict[str, Any]]]:
+def _kinds(plan: Plan) -> list[tuple[list[str], dict[str, Service]]]:
     """(hosts, services) of nodes with the same amounts, addresses apart."""
-    kinds: dict[str, tuple[list[str], dict[str, Any]]] = {}
-    for host, services in plan["nodes"].items():
+    kinds: dict[str, tuple[list[str], dict[str, Service]]] = {}
+    for host, services in plan.nodes.items():
         key = repr(
             [
                 (name, service.get("heap"), service.get("container_memory"), service.get("memory_total"))
@@ -82,8 +84,8 @@ def _kinds(plan: dict[str, Any]) -> list[tuple[list[str], dict[str, Any]]]:
     return list(kinds.values())
 
 
-def _memory(hosts: list[str], services: dict[str, Any]) -> Table:
-    node = {key: value["amount"] for key, value in services["node"].items()}
+def _memory(hosts: list[str], services: dict[str, Service]) -> Table:
+    node = amounts(services["node"])
     names = hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more alike"
     table = _table(
         f"{names}: {format_size(node['memory_total'])} of memory, {node['level']} services",
@@ -97,19 +99,17 @@ def _memory(hosts: list[str], services: dict[str, Any]) -> Table:
         ("memory_page_cache", "page cache"),
     ):
         value = services["node"][key]
-        table.add_row(
-            title, format_size(value["amount"]), f"{value['amount'] / node['memory_total']:.0%}", value["why"]
-        )
+        table.add_row(title, format_size(value.amount), f"{value.amount / node['memory_total']:.0%}", value.why)
     return table
 
 
-def _services(services: dict[str, Any]) -> Table:
+def _services(services: dict[str, Service]) -> Table:
     table = _table("", ["service", "heap", "direct", "tmpfs", "limit", "holds"], left=1)
     table.columns[5].justify = "left"
     for name, service in services.items():
         if name == "node":
             continue
-        have = {key: value["amount"] for key, value in service.items()}
+        have = amounts(service)
         table.add_row(
             name,
             *(format_size(have[key]) for key in ("heap", "direct_memory", "tmpfs_memory", "container_memory")),
@@ -118,7 +118,7 @@ def _services(services: dict[str, Any]) -> Table:
     return table
 
 
-def _holds(have: dict[str, Any]) -> str:
+def _holds(have: Amounts) -> str:
     if "tiers" in have:
         return (
             ", ".join(f"{format_size(tier['quota'])} {tier['medium']} {tier['path']}" for tier in have["tiers"])
@@ -149,12 +149,12 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _overridden(plan: dict[str, Any], output: Console) -> None:
+def _overridden(plan: Plan, output: Console) -> None:
     seen: set[str] = set()
-    for host, services in plan["nodes"].items():
+    for host, services in plan.nodes.items():
         for name, service in services.items():
             for key, value in service.items():
-                line = f"{name}.{key} = {value['amount']} ({value['why']}; the rule gives {value.get('overridden')})"
-                if "overridden" in value and line not in seen:
+                line = f"{name}.{key} = {value.amount} ({value.why}; the rule gives {value.overridden})"
+                if value.overridden is not None and line not in seen:
                     seen.add(line)
                     output.print(f"overridden on {host}: {line}")
