@@ -18,12 +18,6 @@ from alluxio_fuse.plan.values import Amounts, amounts
 
 MIB = 2**20
 
-#: Flags that the chart makes of typed values.
-_TYPED_FLAGS = re.compile(
-    r"-Xm[sx]|-XX:MaxDirectMemorySize=|-XX:\+Use\w+GC$|-XX:\+ExitOnOutOfMemoryError|-Xlog:gc|-verbose:gc"
-)
-_COLLECTOR = re.compile(r"-XX:\+Use(\w+)GC$")
-
 
 class UnlikeNodesError(ValueError):
     """Nodes whose services differ: one DaemonSet has one shape."""
@@ -156,16 +150,14 @@ def _properties(properties: Mapping[str, str]) -> dict[str, str]:
 def _java(service: Amounts, beside: int = 0) -> Amounts:
     """Java memory, limits and properties of a service. beside: bytes of memory volumes inside its limit."""
     heap, direct, limit = service["heap"], service["direct_memory"], service["container_memory"]
-    flags: list[str] = service["jvm_flags"]
-    collector = next((match[1] for flag in flags if (match := _COLLECTOR.match(flag))), "G1")
     memory = _size(limit)
     return {
         "jvm": {
             "heap": _size(heap),
             "direct": _size(direct),
             "overhead": _size(limit - heap - direct - beside),
-            "collector": collector,
-            "extra": [flag for flag in flags if not _TYPED_FLAGS.match(flag)],
+            "collector": service["collector"],
+            "extra": service["jvm_extra"],
         },
         "resources": {
             "requests": {"cpu": f"{service['cpu_request']}m", "memory": memory},

@@ -1,5 +1,6 @@
 """What every Java service has: memory, flags, limits, user."""
 
+import re
 from typing import cast
 
 from alluxio_fuse.plan.fleet import Fleet
@@ -8,21 +9,24 @@ from alluxio_fuse.plan.values import Service, Value
 
 SERVICE_UID, FUSE_UID = 1000, 0
 WANTED_FILES = 65536
+_COLLECTOR = re.compile(r"-XX:\+Use(\w+)GC")  # as a user names one
 
 
 def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, files: Value[int]) -> Service:
     """The values of one process; `tmpfs`: bytes of tmpfs pages that it writes, charged to its container."""
     heap, direct = memory.heap.amount, memory.direct.amount
     flags = jvm.jvm_flags(heap, direct, fleet.intent.alluxio_java, cpus)
-    if extra := fleet.overrides.get(name, "jvm_flags"):
+    extra = fleet.overrides.get(name, "jvm_flags")
+    if extra:
         flags = flags.override([*flags.amount, *extra[1]], f"alluxio_overrides[{extra[0]}]")
     fuse = name.startswith("fuse/")
     uid = FUSE_UID if fuse else SERVICE_UID
     why = "only root may mount; readers are let in by the folder above" if fuse else "no privileges needed"
-    asked = {}
+    asked: Service = {}
     if fleet.intent.alluxio_platform == "kubernetes":
         request = jvm.cpu_request(role_of(name), fleet.scarce_cpus)
         asked["cpu_request"] = fleet.overrides.apply(name, "cpu_request", request)
+        asked |= _apart(cpus, extra)
     return {
         **asked,
         "heap": memory.heap,
@@ -42,6 +46,18 @@ def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, 
             cpus, "active_cpus", "what training leaves; each JVM sizes its pools for it", "alluxio_workload_cpus"
         ),
     }
+
+
+def _apart(cpus: int, said: tuple[str, list[str]] | None) -> Service:
+    """What a chart takes apart from flags: the collector, and those beside. said: the user's (name, flags)."""
+    collector, beside = jvm.collector(cpus), jvm.jvm_extra(cpus)
+    if said:
+        name, flags = f"alluxio_overrides[{said[0]}]", said[1]
+        if named := [match[1] for flag in flags if (match := _COLLECTOR.fullmatch(flag))]:
+            collector = collector.override(named[-1], name)
+            flags = [flag for flag in flags if not _COLLECTOR.fullmatch(flag.replace("-XX:-", "-XX:+"))]
+        beside = beside.override([*beside.amount, *flags], name)
+    return {"collector": collector, "jvm_extra": beside}
 
 
 def role_of(name: str) -> jvm.Role:

@@ -11,24 +11,22 @@ from planned import plan_of, value
 from alluxio_fuse.chart.generated import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan import plan as derive
+from alluxio_fuse.plan.examples import IMAGENET, fleet
+from alluxio_fuse.tune.processes import OTHER_COLLECTOR
 
 GIB, MIB = 2**30, 2**20
 
 
 def service(heap: int, limit: int, **more: Any) -> dict[str, Any]:
     """A Java service of a plan: MiB of heap and of its limit."""
-    flags = [f"-Xms{heap}m", f"-Xmx{heap}m", "-XX:MaxDirectMemorySize=128m", "-XX:+UseSerialGC"]
     return {
         "heap": heap * MIB,
         "direct_memory": 128 * MIB,
         "container_memory": limit * MIB,
         "cpu_request": 200,
-        "jvm_flags": [
-            *flags,
-            "-XX:ActiveProcessorCount=16",
-            "-XX:+ExitOnOutOfMemoryError",
-            "-Xlog:gc:stdout:time,uptime",
-        ],
+        "collector": "Serial",
+        "jvm_extra": ["-XX:ActiveProcessorCount=16"],
         "properties": {"alluxio.master.hostname": "m", "alluxio.user.rpc.retry.max.duration": "1min"},
         **more,
     }
@@ -182,3 +180,13 @@ def test_addresses_of_nodes_are_no_difference(plan: Plan) -> None:
 def test_certificates_are_told_apart_by_digest(plan: Plan) -> None:
     assert chart_values(plan)["trust"]["digest"] == ""
     assert chart_values(plan, trust_digest="abc")["trust"]["digest"] == "abc"
+
+
+def test_a_collector_that_the_user_names_is_the_chart_s() -> None:
+    """Its schema takes it as a value, and not among other flags."""
+    said = {"alluxio_platform": "kubernetes", "alluxio_datasets": [IMAGENET]}
+    flags = {"worker.jvm_flags": [*OTHER_COLLECTOR, "-Xss1m"]}
+    made = [chart_values(derive(fleet(2, said | more, memory=512))) for more in ({}, {"alluxio_overrides": flags})]
+    before, after = (values["worker"]["jvm"] for values in made)
+    assert (before["collector"], after["collector"]) == ("Serial", "Parallel")
+    assert after["extra"] == [*before["extra"], "-Xss1m"]

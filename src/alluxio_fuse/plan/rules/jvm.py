@@ -137,20 +137,32 @@ def container_memory(jvm_heap: int, direct: int, native: int, tmpfs: int) -> tup
     return round_up(jvm_heap + direct + native + tmpfs, MIB), why
 
 
+@rule("one CPU silently means SerialGC")
+def collector(cpus: int) -> tuple[str, str]:
+    """The garbage collector, which is always named."""
+    return "Serial" if cpus < 2 else "G1", f"{cpus} CPUs"
+
+
+@rule("each pool of a JVM is sized for the processors that it sees")
+def jvm_extra(cpus: int) -> tuple[list[str], str]:
+    """Flags beside those of memory, collector, log and exit, which a chart makes of values."""
+    return [f"-XX:ActiveProcessorCount={cpus}"], f"{cpus} CPUs"
+
+
 @rule("JDK release notes: removed flags stop a JVM from starting")
 def jvm_flags(heap: int, direct: int, java: int, cpus: int) -> tuple[list[str], str]:
-    """Flags that start this JDK; the collector is always named, since one CPU silently means SerialGC."""
-    collector = "-XX:+UseSerialGC" if cpus < 2 else "-XX:+UseG1GC"
+    """Flags that start this JDK."""
+    chosen = f"Use{collector(cpus).amount}GC"
     flags = [
         f"-Xms{heap // MIB}m",
         f"-Xmx{heap // MIB}m",
         f"-XX:MaxDirectMemorySize={direct // MIB}m",
-        collector,
-        f"-XX:ActiveProcessorCount={cpus}",
+        f"-XX:+{chosen}",
+        *jvm_extra(cpus).amount,
         "-XX:+ExitOnOutOfMemoryError",
         "-verbose:gc" if java < 11 else "-Xlog:gc:stdout:time,uptime",
     ]
-    return flags, f"JDK {java}, {cpus} CPUs: {collector.removeprefix('-XX:+Use')}, stop when out of memory"
+    return flags, f"JDK {java}, {cpus} CPUs: {chosen}, stop when out of memory"
 
 
 @rule("a pod that asks for more than its node has left is never placed")
