@@ -12,7 +12,7 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
-from alluxio_fuse.plan.values import Amounts, amounts
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
@@ -68,7 +68,7 @@ class Container:
 
 def ca_files(plan: Plan) -> list[str]:
     """Files on the controller with the private CAs of object stores, each once."""
-    stores = [dataset["s3"] for dataset in plan.fleet["datasets"].amount if dataset["s3"]]
+    stores = [dataset["s3"] for dataset in plan.datasets if dataset["s3"]]
     return sorted({store["ca_file"] for store in stores if store["ca_file"]})
 
 
@@ -353,13 +353,13 @@ def _same(*paths: str) -> list[str]:
 
 def _source_folders(plan: Plan) -> list[str]:
     """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
-    local = [dataset for dataset in plan.fleet["datasets"].amount if dataset["source"].startswith("file://")]
+    local = [dataset for dataset in plan.datasets if dataset["source"].startswith("file://")]
     volumes = {f"{_folder(d)}:{_folder(d)}" + ("" if d["writable"] else ":ro") for d in local}
     return sorted(volumes)
 
 
-def _folder(dataset: Mapping[str, Any]) -> str:
-    return str(dataset["source"]).removeprefix("file://").rstrip("/")
+def _folder(dataset: PlannedDataset) -> str:
+    return dataset["source"].removeprefix("file://").rstrip("/")
 
 
 def _ready(kind: str, mine: Amounts) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.settings import SETTINGS
-from alluxio_fuse.plan.values import Amounts, amounts, dump_service
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts, dump_service
 
 
 def targets(
@@ -25,7 +25,7 @@ def targets(
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
     they are where the plan put them. `folders`: by dataset, where else its files are, a shared filesystem for example.
     """
-    datasets = {dataset["name"]: dataset for dataset in plan.fleet["datasets"].amount}
+    datasets = {dataset["name"]: dataset for dataset in plan.datasets}
     mounts = plan.mounts(host).items()
     found = [_target(datasets[name], amounts(fuse), plan, host, endpoints) for name, fuse in mounts]
     beside = [(other.environment, target) for other in others for target in targets(other, host)]
@@ -51,7 +51,7 @@ def tunable(plan: Plan, host: str, endpoints: Mapping[str, Any] | None = None) -
 def refreshable(plan: Plan, host: str) -> list[dict[str, Any]]:
     """Datasets of a host that may change: {name, alluxio_path, mount_point, kernel_s (names stay in it)}."""
     found, mounts = [], plan.mounts(host)
-    for dataset in plan.fleet["datasets"].amount:
+    for dataset in plan.datasets:
         service = mounts.get(dataset["name"])
         if service is None or dataset["freshness"] == "immutable":
             continue
@@ -110,7 +110,7 @@ def gate(plan: Plan, host: str) -> dict[str, Any]:
 
 
 def _target(
-    dataset: Mapping[str, Any],
+    dataset: PlannedDataset,
     fuse: Amounts,
     plan: Plan,
     host: str,

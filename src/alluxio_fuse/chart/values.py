@@ -14,7 +14,7 @@ from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
-from alluxio_fuse.plan.values import Amounts, amounts
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 MIB = 2**20
 
@@ -42,9 +42,7 @@ def chart_values(
     on_worker = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.worker": "true"})
     on_fuse = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.fuse": "true"})
     points = _mount_points(nodes)
-    datasets = [
-        _dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}, points) for one in fleet["datasets"]
-    ]
+    datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
@@ -52,7 +50,7 @@ def chart_values(
         "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster["pull_secrets"]},
         "datasets": datasets,
         "rpcPassword": {"secret": password_name(name)},
-        "trust": {"configMap": f"{name}-trust" if _private_ca(fleet) else "", "digest": trust_digest},
+        "trust": {"configMap": f"{name}-trust" if _private_ca(plan) else "", "digest": trust_digest},
         "master": {
             "replicas": len(fleet["masters"]),
             "journal": {"storageClass": cluster["storage_class"]},
@@ -88,8 +86,8 @@ def _placed(cluster: Amounts, selector: Mapping[str, str]) -> Amounts:
     return {"nodeSelector": dict(selector), "tolerations": tolerations}
 
 
-def _private_ca(fleet: Amounts) -> bool:
-    return any(dataset["s3"] and dataset["s3"]["ca_file"] for dataset in fleet["datasets"])
+def _private_ca(plan: Plan) -> bool:
+    return any(dataset["s3"] and dataset["s3"]["ca_file"] for dataset in plan.datasets)
 
 
 def _readers_of_counters(name: str, addresses: Sequence[str]) -> list[Amounts]:
@@ -216,12 +214,14 @@ def _host_path(path: PurePosixPath, points: list[PurePosixPath]) -> Amounts:
     return {"hostPath": {"path": str(path), **({"mountPoint": point} if point else {})}}
 
 
-def _dataset(dataset: Amounts, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]) -> Amounts:
+def _dataset(
+    dataset: PlannedDataset, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]
+) -> Amounts:
     name, source = dataset["name"], dataset["source"].rstrip("/")
     keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else None
     return {
         "name": name,
-        **_origin(source, dataset.get("marker")),
+        **_origin(source, dataset["marker"]),
         "writable": dataset["writable"],
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],

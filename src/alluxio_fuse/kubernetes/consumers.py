@@ -60,7 +60,7 @@ def consumer_pods(plan: Plan, into: str, seen: Mapping[str, Seen], files: Mappin
 
     seen: by host, what module `mount_users` said of each mount there. files: data of the ConfigMap that they read with.
     """
-    datasets = plan.fleet["datasets"].amount
+    datasets = plan.datasets
     kinds = {dataset["name"]: _kind(files[f"{dataset['name']}.jsonl"]) for dataset in datasets}
     return [
         _pod(host, plan, into, {**dataset, "kind": kinds[dataset["name"]]}, who)
@@ -71,7 +71,7 @@ def consumer_pods(plan: Plan, into: str, seen: Mapping[str, Seen], files: Mappin
 
 def consumer_lines(plan: Plan, results: Sequence[Mapping[str, Any]], seen: Mapping[str, Seen]) -> list[dict[str, Any]]:
     """Each pod's outcome, and hosts without pods: {right, text}."""
-    datasets = {dataset["name"]: dataset for dataset in plan.fleet["datasets"].amount}
+    datasets = {dataset["name"]: dataset for dataset in plan.datasets}
     alone = [
         {"right": True, "text": f"{host}: left alone, in use by {', '.join(who[:MOST_USERS])}"}
         for host, who in sorted(_in_use(seen).items())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alluxio_fuse.plan.refusals import Finding, Refused
-from alluxio_fuse.plan.values import Service, dump_service, load_service
+from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service, load_service
 
 VERSION = 1
 _FUSE = "fuse/"
@@ -62,6 +62,12 @@ class Plan:
     def platform(self) -> str:
         """Where services run."""
         return str(self.fleet["platform"].amount)
+
+    @property
+    def datasets(self) -> list[PlannedDataset]:
+        """The datasets of the fleet."""
+        found: list[PlannedDataset] = self.fleet["datasets"].amount
+        return found
 
     def mounts(self, host: str) -> dict[str, Service]:
         """The FUSE service of each dataset that is mounted on `host`."""

@@ -12,7 +12,7 @@ from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.units import format_duration, format_size
-from alluxio_fuse.plan.values import Service, Value
+from alluxio_fuse.plan.values import PlannedDataset, Service, Value
 
 DECLARED = "declared"
 
@@ -100,10 +100,10 @@ def _per_dataset(fleet: Fleet, made: Any) -> Value[dict[str, Any]]:
     return Value({name: part.amount for name, part in parts.items()}, first.rule, why, first.source, None, parts)
 
 
-def _datasets(fleet: Fleet) -> Value[list[dict[str, Any]]]:
+def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
     named = {dataset.name: dataset for dataset in fleet.intent.alluxio_datasets}
     sample = fleet.intent.alluxio_sample
-    amount = []
+    amount: list[PlannedDataset] = []
     for shape in fleet.shapes:
         dataset = named.get(shape.name)
         source = dataset.source if dataset else fleet.sample_source

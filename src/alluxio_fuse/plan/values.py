@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -43,6 +43,27 @@ Service = dict[str, Value[Any]]
 """The planned values of one service on one node."""
 Amounts = dict[str, Any]
 """The same without their reasons."""
+
+
+class PlannedDataset(TypedDict):
+    """A dataset as the plan of a fleet has it. `sample`: how it is made, where none was named."""
+
+    name: str
+    alluxio_path: str
+    source: str
+    files: int
+    bytes: int
+    writable: bool
+    freshness: str
+    pin: bool
+    through: str
+    readers: Amounts
+    mount_point: str
+    options: dict[str, str]
+    s3: Amounts | None
+    marker: Amounts | None
+    unreadable_names: str
+    sample: Amounts | None
 
 
 def dump_service(service: Service) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.units import format_size
-from alluxio_fuse.plan.values import Amounts, amounts
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
 
 #: Options that the kernel tells of a mount; the others are known to the FUSE process alone.
@@ -61,7 +61,7 @@ def judge(
     """
     # platform host runs no masters: those of a cluster elsewhere are somebody else's to watch
     masters = [] if plan.platform == "host" else plan.fleet["masters"].amount
-    layers = _layers(cluster, plan.fleet["datasets"].amount, masters, len(plan.each("worker")))
+    layers = _layers(cluster, plan.datasets, masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [
         _mounted(host, dataset, amounts(fuse), seen, layers)
@@ -91,7 +91,7 @@ def behind(services: Sequence[Service]) -> list[str]:
 
 
 def _layers(
-    cluster: Mapping[str, Any], datasets: Sequence[Mapping[str, Any]], masters: Sequence[str], workers: int
+    cluster: Mapping[str, Any], datasets: Sequence[PlannedDataset], masters: Sequence[str], workers: int
 ) -> dict[str, str]:
     """{layer: why it fails, "" where it does not}, from the source on. workers: how many are planned.
 
