@@ -7,7 +7,7 @@ from typing import Any
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service, load_service
 
-VERSION = 1
+VERSION = 2
 _FUSE = "fuse/"
 _REMEDY = "run playbooks/plan.yml, which writes a new one"
 

@@ -8,6 +8,7 @@ import pytest
 from alluxio_fuse import targets
 from alluxio_fuse.doors import door
 from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.document import VERSION
 from alluxio_fuse.plan.doors.diff import diff_lines
 from alluxio_fuse.plan.examples import Hosts, examples, local
 from alluxio_fuse.tune import trials
@@ -30,7 +31,7 @@ def test_an_overridden_value_says_so_again() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"version": 2}, ("plan.json: version: 2", "only plans of version 1", "playbooks/plan.yml")),
+        ({"version": 1}, ("plan.json: version: 1", f"only plans of version {VERSION}", "playbooks/plan.yml")),
         ({"fleet": None}, ("no whole plan", "playbooks/plan.yml")),
         ({"nodes": {"localhost": {"worker": {"heap": 1}}}}, ("no whole plan",)),
         ({"nodes": {"localhost": {"worker": {"heap": {"amount": 1}}}}}, ("no whole plan", "'rule'")),
@@ -57,5 +58,5 @@ def test_a_filter_gets_plans_and_services_as_their_types() -> None:
     assert target == targets.targets(made, "localhost", [made])[0]
     assert door(diff_lines)(saved, new=saved) == ["the plans are equal"]
     assert door(trials.planned)(saved["nodes"]["localhost"]["fuse/imagenet-sample"])["knobs"]
-    with pytest.raises(Refused, match="only plans of version 1"):
+    with pytest.raises(Refused, match=f"only plans of version {VERSION}"):
         door(targets.targets)(saved | {"version": 0}, "localhost")
