@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import leftovers
+import packages
 import pytest
 import trees
 from bundle import judged, stages
@@ -21,8 +20,7 @@ FILES |= {f"big/shard-{i}.bin": (20 << 20) + i for i in range(4)}
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
-    if not shutil.which("fio"):
-        subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", "fio"], check=True)
+    packages.need("fio")
     with trees.source(NAME, FILES) as source:
         said: dict[str, Any] = {
             "alluxio_name": NAME,

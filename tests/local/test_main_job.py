@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import leftovers
+import packages
 import pytest
 import trees
 from bundle import (
@@ -63,6 +64,7 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def before(variables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The machine before the first run. The image is there, with the packages that building it brought."""
+    packages.need("fio")  # lies are measured with it
     leftovers.remove_deployment(variables)
     succeed(playbook("playbooks/image.yml"))
     return snapshot(tmp_path_factory.mktemp("before") / "snapshot.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -13,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import packages
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -79,9 +80,7 @@ class Page:
 @contextmanager
 def chromium() -> Iterator[Page]:
     """A browser with a profile of its own; Debian's package is installed where it is missing."""
-    if not shutil.which("chromium"):
-        subprocess.run(["apt-get", "-qq", "update"], check=True)
-        subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", "chromium"], check=True)
+    packages.need("chromium")
     browser_in, to_browser = os.pipe()
     from_browser, browser_out = os.pipe()
     with tempfile.TemporaryDirectory() as profile:

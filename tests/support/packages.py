@@ -1,0 +1,13 @@
+"""Debian's packages that tests need on this machine."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+
+def need(program: str) -> None:
+    """Install the package of a program, which has its name, where it is missing."""
+    if not shutil.which(program):
+        subprocess.run(["apt-get", "-qq", "update"], check=True)
+        subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", program], check=True)
