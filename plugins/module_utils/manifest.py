@@ -93,7 +93,7 @@ class Draft:
         if not entry.is_read:
             return
         kind = "large" if entry.size >= LARGE_BYTES else "small"
-        bucket = self._sizes.setdefault(max(1, 1 << max(0, entry.size - 1).bit_length()), [0, 0])
+        bucket = self._sizes.setdefault(1 << max(0, entry.size - 1).bit_length(), [0, 0])
         for counted in (self._kinds[kind], bucket):
             counted[0] += 1
             counted[1] += entry.size

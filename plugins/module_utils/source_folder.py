@@ -34,17 +34,17 @@ def list_folder(root: str) -> Iterator[Entry]:
     Memory holds the names of one folder and of those above it. Of a folder that Alluxio cannot serve, and of a hidden
     one that may not be listed, the entry alone is given.
     """
-    open_folders = [_items(root, "")]
+    open_folders = [("", _items(root, ""))]
     while open_folders:
-        item = next(open_folders[-1], None)
+        folder, items = open_folders[-1]
+        item = next(items, None)
         if item is None:
             open_folders.pop()
             continue
-        path = os.path.relpath(item.path, root)
-        entry = _entry(root, item, path)
+        entry = _entry(root, item, f"{folder}{item.name}")
         yield entry
         if entry.type == FOLDER and not entry.unreadable:
-            open_folders.append(_items(root, path))
+            open_folders.append((f"{entry.path}/", _items(root, entry.path)))
 
 
 def _items(root: str, folder: str) -> Iterator[os.DirEntry[str]]:
