@@ -84,9 +84,8 @@ def test_other_certificates_roll_what_reads_them(helm: Helm) -> None:
 
 
 def test_every_service_has_the_password_and_wants_it(helm: Helm) -> None:
-    others = TWO | {"proxy": {"enabled": True}, "networkPolicy": {"clients": [{"podSelector": {}}]}}
-    objects = helm.objects(values=others | {"rpcPassword": {"secret": "ours"}})
-    without = helm.objects(values=others)
+    objects = helm.objects(values=TWO | {"rpcPassword": {"secret": "ours"}})
+    without = helm.objects(values=TWO)
     site = next(
         one["data"] for (kind, name), one in objects.items() if kind == "ConfigMap" and name == "cache-alluxio-fuse"
     )

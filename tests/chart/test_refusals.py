@@ -54,7 +54,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "read type as a property": (
         {"fuse": {"properties": {"alluxio.user.file.readtype.default": "CACHE"}}},
-        "fuse.properties holds alluxio.user.file.readtype.default: write fuse.readType, or proxy.readType",
+        "fuse.properties holds alluxio.user.file.readtype.default: write fuse.readType",
     ),
     "property as a flag": (
         {"fuse": {"jvm": {"extra": ["-Ds3a.secretKey=x"]}}},
@@ -133,10 +133,6 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "metrics that nobody may read": (
         {"monitoring": {"podMonitor": {"enabled": True}}},
         "networkPolicy.metrics lets nobody in: name Prometheus there",
-    ),
-    "proxy that nobody reaches": (
-        {"proxy": {"enabled": True}},
-        "networkPolicy.clients lets nobody in: name them there",
     ),
     "heap as a share": (
         worker(jvm={"extra": ["-XX:MaxRAMPercentage=80"]}),

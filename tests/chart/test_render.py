@@ -126,7 +126,7 @@ def test_notes_say_how_nodes_get_the_image(helm: Helm) -> None:
     install = ("install", "cache", str(CHART), "--dry-run=client", "--values")
     words = "No registry has localhost/alluxio-fuse:2.9.6"
     assert words in helm.run(*install, str(case("object-store")))
-    assert words not in helm.run(*install, str(case("proxy")))
+    assert words not in helm.run(*install, str(case("own-names")))
 
 
 def test_api_server_takes_the_examples(cluster: list[str]) -> None:

@@ -186,21 +186,19 @@ def test_what_was_written_is_in_the_store_when_close_returns(helm: Helm) -> None
 
 
 READ_TYPE = "alluxio.user.file.readtype.default"
-PROXY: Object = {"networkPolicy": {"enabled": False}, "proxy": {"enabled": True}}
 
 
 @pytest.mark.parametrize("profile", ["tuned", "plain"])
 def test_reads_go_past_workers_unless_told_otherwise(helm: Helm, profile: str) -> None:
     """A block that finds no room costs Alluxio 2.9.6 a connection to the store for good."""
-    values = {"profile": profile, **PROXY, **dataset()}
-    for component in ("fuse-imagenet", "proxy"):
-        assert f"{READ_TYPE}={read_past_workers(0).amount}" in properties(helm, component, values)
+    site = properties(helm, "fuse-imagenet", {"profile": profile, **dataset()})
+    assert f"{READ_TYPE}={read_past_workers(0).amount}" in site
 
 
 def test_keeping_in_workers_what_is_read_is_said_for_all_or_for_one(helm: Helm) -> None:
     two = {"datasets": [*dataset(fuse={"readType": "NO_CACHE"})["datasets"], {"name": "b", "source": "s3://b/b"}]}
-    values = {**PROXY, "fuse": {"readType": "CACHE"}, "proxy": {"enabled": True, "readType": "CACHE_PROMOTE"}, **two}
-    for component, said in (("fuse-imagenet", "NO_CACHE"), ("fuse-b", "CACHE"), ("proxy", "CACHE_PROMOTE")):
+    values = {"fuse": {"readType": "CACHE"}, **two}
+    for component, said in (("fuse-imagenet", "NO_CACHE"), ("fuse-b", "CACHE")):
         assert f"{READ_TYPE}={said}" in properties(helm, component, values)
 
 

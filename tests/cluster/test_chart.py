@@ -279,12 +279,10 @@ def test_upgraded_release_refuses_devices_that_are_not_mounted(
         cluster.on_node(node, f"mkdir -p {POINT}")
     tier = {"medium": "ssd", "quota": "128Mi", "hostPath": {"path": f"{POINT}/tier", "mountPoint": POINT}}
     cache = {"medium": "ssd", "size": "128Mi", "hostPath": {"path": f"{POINT}/cache", "mountPoint": POINT}}
-    small = {key: SMALL["jobMaster"][key] for key in ("jvm", "resources")}
     second(
         CHART,
         worker={"tiers": [tier], "maxUnavailable": len(nodes)},
         fuse={"clientCache": cache, "startupTaint": {"enabled": True}},
-        proxy={"enabled": True, **small},
         networkPolicy={"clients": [{"namespaceSelector": {}}]},
         shortCircuit={"enabled": True},
     )
@@ -312,7 +310,7 @@ def test_upgraded_release_refuses_devices_that_are_not_mounted(
 
     for node in nodes:
         cluster.on_node(node, f"mount -t tmpfs -o size=512m tmpfs {POINT}")
-    cluster.wait_ready("other", {**whole(cluster), "proxy": 1})
+    cluster.wait_ready("other", whole(cluster))
     for node in nodes:
         check(f"reader-{node}", "other")
     cluster.wait("the taint is removed", lambda: not tainted(cluster), 60)

@@ -80,7 +80,6 @@ job-master: {job-rpc: 20001, job-web: 20002}
 worker: {rpc: 29999, web: 30000}
 job-worker: {job-rpc: 30001, job-data: 30002, job-web: 30003}
 fuse: {web: 49999}
-proxy: {http: 39999}
 {{- end }}
 
 {{- define "alluxio.containerPorts" -}}

@@ -6,7 +6,7 @@
 {{- $own := dict
   "master" $values.master.properties "job-master" $values.jobMaster.properties
   "worker" $values.worker.properties "job-worker" $values.jobWorker.properties
-  "fuse" (default dict $fuse.properties) "proxy" $values.proxy.properties "mounts" dict -}}
+  "fuse" (default dict $fuse.properties) "mounts" dict -}}
 {{- $tuned := dict -}}
 {{- if eq $values.profile "tuned" -}}
 {{- $sets := .root.Files.Get "files/tuned.yaml" | fromYaml -}}
@@ -123,10 +123,6 @@ alluxio.user.client.cache.store.type: LOCAL
 alluxio.worker.data.server.domain.socket.address: /sockets
 alluxio.worker.data.server.domain.socket.as.uuid: "true"
 {{- end }}
-{{- end }}
-
-{{- define "alluxio.derived.proxy" -}}
-alluxio.user.file.readtype.default: {{ .root.Values.proxy.readType }}
 {{- end }}
 
 {{- define "alluxio.derived.mounts" -}}

@@ -46,9 +46,6 @@ datasets[{{ $index }}].fuse.{{ $key }} places a dataset on some nodes, but fuse.
 {{- if and $values.networkPolicy.enabled $values.monitoring.podMonitor.enabled (not $values.networkPolicy.metrics) }}
 monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: name Prometheus there
 {{- end }}
-{{- if and $values.networkPolicy.enabled $values.proxy.enabled (not $values.networkPolicy.clients) }}
-proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name them there
-{{- end }}
 {{- end }}
 
 {{- define "alluxio.datasetNames" -}}
@@ -72,9 +69,6 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 {{- include "alluxio.javaRefusals" (dict "root" . "path" "jobMaster" "jvm" $values.jobMaster.jvm "limit" $values.jobMaster.resources.limits.memory) }}
 {{- include "alluxio.javaRefusals" (dict "root" . "path" "worker" "jvm" $values.worker.jvm "limit" $values.worker.resources.limits.memory "also" $tiers) }}
 {{- include "alluxio.javaRefusals" (dict "root" . "path" "jobWorker" "jvm" $values.jobWorker.jvm "limit" $values.jobWorker.resources.limits.memory) }}
-{{- if $values.proxy.enabled }}
-{{- include "alluxio.javaRefusals" (dict "root" . "path" "proxy" "jvm" $values.proxy.jvm "limit" $values.proxy.resources.limits.memory) }}
-{{- end }}
 {{- if $values.fuse.enabled }}
 {{- include "alluxio.fuseMemoryRefusals" (dict "root" . "path" "fuse" "fuse" $values.fuse) }}
 {{- range $index, $dataset := $values.datasets }}
@@ -140,8 +134,7 @@ proxy.enabled serves clients, but networkPolicy.clients lets nobody in: name the
 
 {{- define "alluxio.propertyRefusals" -}}
 {{- $places := dict "properties" .Values.properties "master.properties" .Values.master.properties "jobMaster.properties" .Values.jobMaster.properties
-  "worker.properties" .Values.worker.properties "jobWorker.properties" .Values.jobWorker.properties "fuse.properties" .Values.fuse.properties
-  "proxy.properties" .Values.proxy.properties }}
+  "worker.properties" .Values.worker.properties "jobWorker.properties" .Values.jobWorker.properties "fuse.properties" .Values.fuse.properties }}
 {{- range $index, $dataset := .Values.datasets }}
 {{- $_ := set $places (printf "datasets[%d].fuse.properties" $index) (dig "fuse" "properties" dict $dataset) }}
 {{- $_ = set $places (printf "datasets[%d].options" $index) (default dict $dataset.options) }}

@@ -247,7 +247,6 @@ VALUES: dict[str, Schema] = {
         }
     ),
     "mounts": closed({"interval": integer(10), "resources": ref("resources"), **PLACE}),
-    "proxy": closed({"enabled": BOOL, "replicas": integer(1), "readType": READ_TYPE, **JAVA, **PLACE}),
     "shortCircuit": closed({"enabled": BOOL, "path": ref("optionalPath")}),
     "serviceAccount": closed({"annotations": LABELS}),
     "priorityClass": closed(
