@@ -26,7 +26,7 @@ def typed(node: dict[str, Any], path: tuple[str, ...] = ()) -> set[str]:
     return {".".join(path)}
 
 
-@pytest.mark.parametrize("name", ["README.md", "values.schema.json"])
+@pytest.mark.parametrize("name", ["README.md", "values.schema.json", "files/planned.yaml"])
 def test_generated_file_is_up_to_date(name: str) -> None:
     assert (CHART / name).read_text() == generated(CHART)[name], "run: python -m alluxio_fuse.chart"
 

@@ -75,7 +75,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "watermarks upside down": (worker(tiers=[{**SSD, "high": 0.5, "low": 0.8}]), "low 0.8 is not below high 0.5"),
     "two pairs of watermarks": (
         worker(tiers=[{**SSD, "high": 0.9}, {**SSD, "hostPath": {"path": "/mnt/nvme1/tier"}}]),
-        "worker.tiers[1]: tiers of medium ssd have other watermarks (high 0.9, low 0.7)",
+        "worker.tiers[1]: tiers of medium ssd have other watermarks (high 0.9, low 0.8)",
     ),
     "two tiers in one folder": (worker(tiers=[SSD, SSD]), "hostPath /mnt/nvme0/tier is worker.tiers[0]'s, too"),
     "tier beside its device": (
@@ -130,6 +130,10 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"fuse": {"startupTaint": {"enabled": True}}, **datasets({"fuse": {"nodeSelector": {"pool": "a"}}})},
         "datasets[0].fuse.nodeSelector places a dataset on some nodes, but fuse.startupTaint waits for all datasets",
     ),
+    "promise shorter than caches can keep": (
+        datasets({"freshness": "within: 3s"}),
+        'caches share it, a second each: write at least "within: 4s"',
+    ),
     "metrics that nobody may read": (
         {"monitoring": {"podMonitor": {"enabled": True}}},
         "networkPolicy.metrics lets nobody in: name Prometheus there",
@@ -163,7 +167,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "kernel that believes longer than promised": (
         datasets({"freshness": "within: 10m", "fuse": {"mountOptions": ["attr_timeout=601"]}}),
         'attr_timeout=601 lets the kernel believe what it knows for longer than freshness "within: 10m" says: '
-        "write at most 200",
+        "write at most 150",
     ),
     "spread of a DaemonSet": (
         worker(topologySpread=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]),

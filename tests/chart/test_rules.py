@@ -176,7 +176,7 @@ def dataset(**more: Any) -> Object:
 
 def test_a_promise_of_freshness_holds_without_tuning(helm: Helm) -> None:
     plain = {"profile": "plain", **dataset(freshness="within: 10m")}
-    assert "alluxio.user.file.metadata.sync.interval=200s" in properties(helm, "fuse-imagenet", plain)
+    assert "alluxio.user.file.metadata.sync.interval=150s" in properties(helm, "fuse-imagenet", plain)
 
 
 def test_what_was_written_is_in_the_store_when_close_returns(helm: Helm) -> None:

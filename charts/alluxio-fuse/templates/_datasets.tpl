@@ -25,27 +25,38 @@ file:///sources/{{ .dataset.name }}
 {{ include "alluxio.mountRoot" .root }}/{{ .dataset.name }}
 {{- end }}
 
-{{- /* Seconds of the freshness promise; 0 when immutable. */ -}}
+{{- /* What the planner says where values do not, as YAML. Takes the root. */ -}}
+{{- define "alluxio.planned" -}}
+{{ .Files.Get "files/planned.yaml" }}
+{{- end }}
+
+{{- /* Seconds of the freshness promise; 0 when immutable. What is written to changes, so that it has a promise in any case. */ -}}
 {{- define "alluxio.datasetWithin" -}}
 {{- if hasPrefix "within: " .dataset.freshness -}}
 {{ include "alluxio.seconds" (trimPrefix "within: " .dataset.freshness) }}
 {{- else -}}
-0
+{{ ternary (include "alluxio.planned" .root | fromYaml).freshness.writable 0 .dataset.writable }}
 {{- end -}}
 {{- end }}
 
-{{- /* Mount options: as given, or from freshness. A promise is shared by the three caches that add up: kernel, client, master. */ -}}
+{{- /* A text with the seconds of a promise for `{sync}`, `{metadata}` and `{kernel}`: they add up to it. Takes {root, dataset, text}. */ -}}
+{{- define "alluxio.withLayers" -}}
+{{- $within := include "alluxio.datasetWithin" . | int64 -}}
+{{- $part := div $within (include "alluxio.planned" .root | fromYaml).freshness.parts -}}
+{{ .text | replace "{sync}" (toString $part) | replace "{metadata}" (sub (sub $within $part) $part | toString) | replace "{kernel}" (toString $part) }}
+{{- end }}
+
+{{- /* Mount options: as given, or the planner's. */ -}}
 {{- define "alluxio.datasetMountOptions" -}}
 {{- $fuse := include "alluxio.datasetFuse" . | fromYaml -}}
-{{- $within := include "alluxio.datasetWithin" . | int64 -}}
-{{- $options := $fuse.mountOptions -}}
+{{- $options := join "," $fuse.mountOptions -}}
 {{- if not $options -}}
-{{- $timeout := ternary 7200 (max 1 (div $within 3)) (eq $within 0) -}}
-{{- $options = list "allow_other" (ternary "kernel_cache" "auto_cache" (eq $within 0)) (printf "attr_timeout=%d" $timeout) (printf "entry_timeout=%d" $timeout) -}}
-{{- if not .dataset.writable -}}{{- $options = append $options "ro" -}}{{- end -}}
-{{- if eq (int $fuse.libfuse) 3 -}}{{- $options = append $options "max_idle_threads=64" -}}{{- end -}}
+{{- $kind := ternary "writable" (ternary "immutable" "within" (eq (include "alluxio.datasetWithin" .) "0")) .dataset.writable -}}
+{{- $served := ternary "clientCache" "workers" $fuse.clientCache.enabled -}}
+{{- $case := printf "libfuse%d %s %s %s" (int $fuse.libfuse) $kind $served .root.Values.image.kind -}}
+{{- $options = get (include "alluxio.planned" .root | fromYaml).mountOptions $case | join "," -}}
 {{- end -}}
-{{ join "," $options }}
+{{ include "alluxio.withLayers" (dict "root" .root "dataset" .dataset "text" $options) }}
 {{- end }}
 
 {{- /* Options of the nested mount that are no secret, as YAML. */ -}}

@@ -1,14 +1,12 @@
 {{- /* The options of a JVM, from typed values. Takes {root, jvm}. */ -}}
 {{- define "alluxio.javaOptions" -}}
-{{- $java := int .root.Values.image.java -}}
-{{- $options := list
-  (printf "-Xms%s" (include "alluxio.mebibytes" (dict "quantity" .jvm.heap "suffix" "m")))
-  (printf "-Xmx%s" (include "alluxio.mebibytes" (dict "quantity" .jvm.heap "suffix" "m")))
-  (printf "-XX:MaxDirectMemorySize=%s" (include "alluxio.mebibytes" (dict "quantity" .jvm.direct "suffix" "m")))
-  (printf "-XX:+Use%sGC" .jvm.collector)
-  "-XX:+ExitOnOutOfMemoryError" -}}
-{{- $options = append $options (ternary "-Xlog:gc:stdout:time,uptime" "-verbose:gc" (ge $java 11)) -}}
-{{ join " " (concat $options .jvm.extra) }}
+{{- $planned := (include "alluxio.planned" .root | fromYaml).jvm -}}
+{{- $flags := join " " $planned.flags | replace "{collector}" .jvm.collector -}}
+{{- $flags = $flags | replace "{heap}" (include "alluxio.mebibytes" (dict "quantity" .jvm.heap "suffix" "")) -}}
+{{- $flags = $flags | replace "{direct}" (include "alluxio.mebibytes" (dict "quantity" .jvm.direct "suffix" "")) -}}
+{{- $log := "" -}}
+{{- range $planned.gcLog -}}{{- if ge (int $.root.Values.image.java) (int .from) -}}{{- $log = .flag -}}{{- end -}}{{- end -}}
+{{ join " " (concat (list $flags $log) .jvm.extra) }}
 {{- end }}
 
 {{- /* What a pod's Java memory may not do, one sentence per line. Takes {root, path, jvm, limit, also: {what: quantity}}. */ -}}

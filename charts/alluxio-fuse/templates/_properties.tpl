@@ -7,41 +7,39 @@
   "master" $values.master.properties "job-master" $values.jobMaster.properties
   "worker" $values.worker.properties "job-worker" $values.jobWorker.properties
   "fuse" (default dict $fuse.properties) "mounts" dict -}}
-{{- $tuned := dict -}}
-{{- if eq $values.profile "tuned" -}}
-{{- $sets := .root.Files.Get "files/tuned.yaml" | fromYaml -}}
-{{- $tuned = mergeOverwrite $tuned $sets.all (default dict (get $sets .component)) -}}
-{{- /* Starting, it would say that no file exists, and FUSE remembers that. */ -}}
-{{- if and (eq .component "master") (eq (int $values.master.replicas) 1) -}}
-{{- $_ := set $tuned "alluxio.standby.master.grpc.enabled" "false" -}}
-{{- end -}}
-{{- end -}}
-{{- if and .dataset (or (eq $values.profile "tuned") (include "alluxio.datasetWithin" . | int64)) -}}
-{{- $tuned = mergeOverwrite $tuned (include "alluxio.freshProperties" . | fromYaml) -}}
-{{- end -}}
+{{- $planned := include "alluxio.plannedProperties" . | fromYaml -}}
 {{- $derived := include (printf "alluxio.derived.%s" .component) . | fromYaml -}}
 {{- $shared := include "alluxio.derived.shared" . | fromYaml -}}
-{{- range $key, $amount := mergeOverwrite dict $tuned $values.properties (get $own .component) $shared $derived }}
+{{- range $key, $amount := mergeOverwrite dict $planned $values.properties (get $own .component) $shared $derived }}
 {{ $key }}={{ $amount }}
 {{- end }}
 {{- end }}
 
-{{- /* How long a client may believe what it knows of a file. */ -}}
-{{- define "alluxio.freshProperties" -}}
-{{- $within := include "alluxio.datasetWithin" . | int64 -}}
-{{- if eq $within 0 -}}
-alluxio.user.metadata.cache.expiration.time: 2day
-alluxio.user.file.metadata.sync.interval: "-1"
-{{- /* Other keys give the mount another number, and FUSE has to be told to forget the former one. */ -}}
-{{- if .dataset.credentials }}
-alluxio.fuse.special.command.enabled: "true"
-{{- end }}
-{{- else -}}
-alluxio.fuse.special.command.enabled: "true"
-alluxio.user.client.cache.include.mtime: "true"
-alluxio.user.metadata.cache.expiration.time: {{ max 1 (div $within 3) }}s
-alluxio.user.file.metadata.sync.interval: {{ max 1 (div $within 3) }}s
+{{- /* The planner's properties under the conditions of this release. `plain` has those of a promise only. Takes {root, component, dataset}. */ -}}
+{{- define "alluxio.plannedProperties" -}}
+{{- $holds := include "alluxio.conditions" . | splitList "," -}}
+{{- $plain := eq .root.Values.profile "plain" -}}
+{{- $made := dict -}}
+{{- range get (include "alluxio.planned" .root | fromYaml).properties .component -}}
+{{- $applies := or (not $plain) (has "within" .when) (has "writable" .when) -}}
+{{- range .when -}}{{- if not (has . $holds) -}}{{- $applies = false -}}{{- end -}}{{- end -}}
+{{- if $applies -}}{{- $made = mergeOverwrite $made .set -}}{{- end -}}
 {{- end -}}
+{{- $text := toYaml $made -}}
+{{- if .dataset -}}{{- $text = include "alluxio.withLayers" (dict "root" .root "dataset" .dataset "text" $text) -}}{{- end -}}
+{{ $text }}
+{{- end }}
+
+{{- define "alluxio.conditions" -}}
+{{- $holds := list (ternary "oneMaster" "quorum" (eq (int .root.Values.master.replicas) 1)) -}}
+{{- with .dataset -}}
+{{- $fuse := include "alluxio.datasetFuse" $ | fromYaml -}}
+{{- $holds = append $holds (ternary "within" "immutable" (ne (include "alluxio.datasetWithin" $) "0")) -}}
+{{- if $fuse.clientCache.enabled -}}{{- $holds = append $holds "clientCache" -}}{{- end -}}
+{{- if .credentials -}}{{- $holds = append $holds "credentials" -}}{{- end -}}
+{{- if .writable -}}{{- $holds = append $holds "writable" -}}{{- end -}}
+{{- end -}}
+{{ join "," $holds }}
 {{- end }}
 
 {{- define "alluxio.derived.shared" -}}
@@ -109,9 +107,6 @@ alluxio.fuse.web.enabled: "true"
 alluxio.security.login.username: alluxio
 alluxio.user.client.cache.enabled: {{ $fuse.clientCache.enabled | quote }}
 alluxio.user.file.readtype.default: {{ $fuse.readType }}
-{{- if .dataset.writable }}
-alluxio.user.file.writetype.default: CACHE_THROUGH
-{{- end }}
 alluxio.user.short.circuit.enabled: {{ .root.Values.shortCircuit.enabled | quote }}
 {{- if $fuse.clientCache.enabled }}
 alluxio.user.client.cache.dirs: /client-cache/{{ .dataset.name }}

@@ -97,12 +97,13 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- end }}
 
 {{- define "alluxio.tierRefusals" -}}
+{{- $watermarks := (include "alluxio.planned" . | fromYaml).watermarks }}
 {{- $paths := dict }}
 {{- $marks := dict }}
 {{- range $index, $tier := .Values.worker.tiers }}
 {{- $at := printf "worker.tiers[%d]" $index }}
-{{- $high := default 0.95 $tier.high }}
-{{- $low := default 0.7 $tier.low }}
+{{- $high := default $watermarks.high $tier.high }}
+{{- $low := default $watermarks.low $tier.low }}
 {{- if ge (float64 $low) (float64 $high) }}
 {{ $at }}: low {{ $low }} is not below high {{ $high }}: eviction goes from high down to low
 {{- end }}
@@ -193,10 +194,14 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{ $at }}: with kernel_cache the kernel never looks again, which breaks freshness "{{ .freshness }}": write auto_cache
 {{- end }}
 {{- if hasPrefix "within" (default "" .freshness) }}
-{{- $within := include "alluxio.datasetWithin" (dict "dataset" .) | int64 }}
+{{- $within := include "alluxio.datasetWithin" (dict "root" $ "dataset" .) | int64 }}
+{{- $parts := (include "alluxio.planned" $ | fromYaml).freshness.parts }}
+{{- if lt $within (int64 $parts) }}
+{{ $at }}: freshness "{{ .freshness }}": caches share it, a second each: write at least "within: {{ $parts }}s"
+{{- end }}
 {{- range $fuse.mountOptions }}
 {{- if and (regexMatch "^(attr|entry)_timeout=" .) (gt (splitList "=" . | last | float64) (float64 $within)) }}
-{{ $at }}: {{ . }} lets the kernel believe what it knows for longer than freshness "{{ $dataset.freshness }}" says: write at most {{ max 1 (div $within 3) }}, as two more caches add to it
+{{ $at }}: {{ . }} lets the kernel believe what it knows for longer than freshness "{{ $dataset.freshness }}" says: write at most {{ div $within $parts }}, as two more caches add to it
 {{- end }}
 {{- end }}
 {{- end }}

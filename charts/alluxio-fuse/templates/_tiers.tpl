@@ -7,11 +7,12 @@ tier-{{ .medium }}-{{ .index }}
 {{- /* Entries by level, fastest first, as a YAML list of lists of {medium, index, quota, high, low}. */ -}}
 {{- define "alluxio.tierLevels" -}}
 {{- $levels := list -}}
+{{- $watermarks := (include "alluxio.planned" . | fromYaml).watermarks -}}
 {{- range $medium := list "memory" "ssd" "hdd" -}}
 {{- $level := list -}}
 {{- range $index, $tier := $.Values.worker.tiers -}}
 {{- if eq $tier.medium $medium -}}
-{{- $level = append $level (merge (dict "index" $index) $tier (dict "high" 0.95 "low" 0.7)) -}}
+{{- $level = append $level (merge (dict "index" $index) $tier $watermarks) -}}
 {{- end -}}
 {{- end -}}
 {{- if $level -}}{{- $levels = append $levels $level -}}{{- end -}}

@@ -1,4 +1,4 @@
-"""Writes the chart's generated files, README.md and values.schema.json.
+"""Writes the chart's generated files.
 
 usage: python -m alluxio_fuse.chart [CHART]
 """
@@ -6,7 +6,8 @@ usage: python -m alluxio_fuse.chart [CHART]
 import sys
 from pathlib import Path
 
-from alluxio_fuse.chart.generated import CHART, generated
+from alluxio_fuse.chart.generated import generated
+from alluxio_fuse.chart.owned import CHART
 
 chart = Path(sys.argv[1]) if len(sys.argv) > 1 else CHART
 for name, text in generated(chart).items():

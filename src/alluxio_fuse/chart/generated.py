@@ -9,11 +9,12 @@ from typing import Any
 
 import yaml
 
+from alluxio_fuse.chart.planned import planned
 from alluxio_fuse.chart.schema import schema
 
-#: The chart, in the checkout that this package is installed from.
-CHART = Path(__file__).parents[3] / "charts" / "alluxio-fuse"
-
+PLANNED = (
+    "# What the chart says where its values do not. Made from the planner's rules by `python -m alluxio_fuse.chart`.\n"
+)
 _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z0-9]+):(?P<rest>.*)$")
 
 
@@ -24,6 +25,7 @@ def generated(chart: Path) -> dict[str, str]:
     return {
         "README.md": template.replace("@VALUES@", table).replace("@VERSIONS@", _versions(chart)),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "files/planned.yaml": PLANNED + yaml.safe_dump(planned(), sort_keys=False, width=200, default_flow_style=None),
     }
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-import yaml
-
-from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.chart.owned import CHART, is_owned
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
@@ -141,8 +138,7 @@ def _passed_on(service: Amounts) -> Amounts:
 
 def _properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Without those that the chart derives itself: where pods, ports and folders are."""
-    owned = [re.compile(rule["match"]) for rule in yaml.safe_load((CHART / "files" / "owned.yaml").read_text())]
-    return {key: value for key, value in properties.items() if not any(one.search(key) for one in owned)}
+    return {key: value for key, value in properties.items() if not is_owned(key)}
 
 
 def _java(service: Amounts, beside: int = 0) -> Amounts:

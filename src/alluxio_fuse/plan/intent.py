@@ -71,7 +71,7 @@ def _freshness(value: Any) -> Any:
         raise _wrong("freshness", "not a freshness", 'write immutable or "within: 10m"')
     seconds = parse_duration(within)
     if seconds < 4:
-        raise _wrong("freshness", "four cache layers share the bound, a second each", 'at least "within: 4s"')
+        raise _wrong("freshness", "caches share it, a second each", 'at least "within: 4s"')
     return seconds
 
 

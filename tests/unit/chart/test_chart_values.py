@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from planned import plan_of, value
 
-from alluxio_fuse.chart.generated import CHART
+from alluxio_fuse.chart.owned import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive

@@ -8,6 +8,7 @@ from alluxio_fuse.plan.units import KIB, format_duration
 from alluxio_fuse.plan.values import rule
 
 IMMUTABLE_TIMEOUT: Final = 7200
+FRESHNESS_PARTS: Final = 4  # one for the master's sync interval, one for the kernel, the rest for the client
 THREADS: Final = 64
 WITHIN_A_PAGE: Final = caches.PAGE // KIB // 2  # KiB of read-ahead: one window and the next are a page together
 
@@ -31,7 +32,7 @@ def freshness_layers(within: int | None) -> Freshness:
     """The layers of one dataset. Their sum never exceeds the bound: the layers wait one after the other."""
     if within is None:
         return Freshness(None, -1, 2 * 86400, IMMUTABLE_TIMEOUT)
-    part = within // 4
+    part = within // FRESHNESS_PARTS
     return Freshness(within, part, within - 2 * part, part)
 
 

@@ -41,6 +41,16 @@ WORKER_PER_BLOCK: Final = KIB
 CLIENT_PER_ENTRY: Final = 4 * KIB
 CLIENT_PER_PAGE: Final = 512
 COMPRESSED_POINTERS: Final = 31 * GIB
+#: Flags of every JVM: {heap} and {direct} are MiB.
+FLAGS: Final = (
+    "-Xms{heap}m",
+    "-Xmx{heap}m",
+    "-XX:MaxDirectMemorySize={direct}m",
+    "-XX:+Use{collector}GC",
+    "-XX:+ExitOnOutOfMemoryError",
+)
+#: What logs garbage collection, by the first Java that knows it.
+GC_LOG: Final = {8: "-verbose:gc", 11: "-Xlog:gc:stdout:time,uptime"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +162,10 @@ def jvm_extra(cpus: int) -> tuple[list[str], str]:
 @rule("JDK release notes: removed flags stop a JVM from starting")
 def jvm_flags(heap: int, direct: int, java: int, cpus: int) -> tuple[list[str], str]:
     """Flags that start this JDK."""
-    chosen = f"Use{collector(cpus).amount}GC"
-    flags = [
-        f"-Xms{heap // MIB}m",
-        f"-Xmx{heap // MIB}m",
-        f"-XX:MaxDirectMemorySize={direct // MIB}m",
-        f"-XX:+{chosen}",
-        *jvm_extra(cpus).amount,
-        "-XX:+ExitOnOutOfMemoryError",
-        "-verbose:gc" if java < 11 else "-Xlog:gc:stdout:time,uptime",
-    ]
-    return flags, f"JDK {java}, {cpus} CPUs: {chosen}, stop when out of memory"
+    chosen = collector(cpus).amount
+    flags = [flag.format(heap=heap // MIB, direct=direct // MIB, collector=chosen) for flag in FLAGS]
+    log = GC_LOG[max(first for first in GC_LOG if first <= java)]
+    return [*flags, log, *jvm_extra(cpus).amount], f"JDK {java}, {cpus} CPUs: Use{chosen}GC, stop when out of memory"
 
 
 @rule("a pod that asks for more than its node has left is never placed")
