@@ -25,7 +25,7 @@ def generated(chart: Path) -> dict[str, str]:
     return {
         "README.md": template.replace("@VALUES@", table).replace("@VERSIONS@", _versions(chart)),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
-        "files/planned.yaml": PLANNED + yaml.safe_dump(planned(), sort_keys=False, width=200, default_flow_style=None),
+        "files/planned.yaml": PLANNED + _dump(planned()),
     }
 
 
@@ -56,6 +56,20 @@ def documented(text: str) -> dict[str, str]:
             found[".".join(path)] = words
         words = ""
     return found
+
+
+class _Indented(yaml.SafeDumper):
+    """A key a line, plain lists in one, and lists in mappings indented, as the lint rules want."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:  # noqa: ARG002
+        return super().represent_mapping(tag, mapping, flow_style=False)
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, False)
+
+
+def _dump(values: Any) -> str:
+    return yaml.dump(values, Dumper=_Indented, sort_keys=False, width=150, default_flow_style=None)
 
 
 def _at(values: Any, path: str) -> Any:
