@@ -1,4 +1,4 @@
-"""What the chart says where its values do not: the planner's own rules, for a cluster that nobody described."""
+"""What the chart says where its values do not: the planner's own rules, without facts of nodes and datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from alluxio_fuse.plan.rules.ports import PORTS
 
 #: Amounts that follow from the size of a fleet: the chart does not know it, and leaves them to Alluxio.
 OF_THE_FLEET: Final = {"rpc_threads", "job_threads", "load_batch"}
-#: Metadata entries of a dataset that nobody counted: a fifth of the heap that the chart gives to FUSE.
+#: Metadata entries of a dataset, whose files the chart cannot count: a fifth of the heap that it gives to FUSE.
 ENTRIES: Final = 50_000
 #: Numbers in the place of a promise's seconds, which the chart puts in.
 LAYERS: Final = fuse.Freshness(bound=990_000, sync=990_001, metadata=990_002, kernel=990_003)
