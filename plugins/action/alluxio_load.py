@@ -10,7 +10,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
-SPEC = {
+SPEC: dict[str, dict[str, Any]] = {
     "cli": {"type": "list", "elements": "str", "required": True},
     "path": {"type": "str", "required": True},
     "bytes": {"type": "int", "required": True},

@@ -15,7 +15,7 @@ from alluxio_fuse.diagnosis import bundle, redaction
 from alluxio_fuse.diagnosis.parts import Part
 from alluxio_fuse.doors import plain
 
-SPEC = {
+SPEC: dict[str, dict[str, Any]] = {
     "dest": {"type": "path", "required": True},
     "name": {"type": "str", "required": True},
     "parts": {"type": "list", "elements": "dict", "required": True},

@@ -8,7 +8,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
 
-SPEC = {
+SPEC: dict[str, dict[str, Any]] = {
     **CLUSTER,
     "release": {"type": "str", "required": True},
     "secrets": {"type": "list", "elements": "str", "required": True},

@@ -7,7 +7,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
 
-SPEC = {
+SPEC: dict[str, dict[str, Any]] = {
     **CLUSTER,
     "release": {"type": "str", "required": True},
     "installed": {"type": "list", "elements": "dict", "default": []},

@@ -29,16 +29,16 @@ class ActionModule(ActionBase):
             if spent and (left_out := spent.short_for(one)):
                 break
             limit, begun = {"seconds": spent.seconds_left} if spent else {}, time.monotonic()
-            answer = self._execute_module(module_args={**args, **limit, "passes": [one]}, task_vars=task_vars)
+            answer = self._read({**args, **limit, "passes": [one]}, task_vars)
             if answer.get("failed"):
                 return answer
             results += answer["results"]
             if spent and answer["given_up"]:
                 left_out = spent.over("seconds")
                 break
-            for result in answer["results"] if spent else ():
-                spent.add(one, result, time.monotonic() - begun)
             for result in answer["results"]:
+                if spent:
+                    spent.add(one, result, time.monotonic() - begun)
                 progress(f"{host}: {_line(result)}")
             if keep and (wrong := _wrong(answer["results"])):
                 return {"failed": True, "msg": f"{wrong}; nothing is warmed with bytes that are not the source's"}
@@ -54,6 +54,10 @@ class ActionModule(ActionBase):
             "left_out": left_out or "",
             "budget_left": spent.left if spent else {},
         }
+
+    def _read(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(module_args=args, task_vars=task_vars)
+        return answer
 
     def _keep(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         kept: dict[str, Any] = self._execute_module(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -37,7 +37,7 @@ def tune_passes(header: Any, dataset: Any, settings: Any, tried: Any) -> list[di
     return trials.trial_passes(plain(header), plain(dataset), how, plain(tried)) if len(tried) > 1 else []
 
 
-def tune_leader(results: Any, knob: str, current: Any, header: Any) -> dict[str, int]:
+def tune_leader(results: Any, knob: str, current: Any, header: Any) -> Mapping[str, int | str]:
     """The settings worth a second look; empty where none is better."""
     try:
         return choice.leader(str(knob), plain(current), plain(results), plain(header)) or {}

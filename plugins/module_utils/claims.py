@@ -84,7 +84,7 @@ def _names(path: str) -> list[str | None]:
 
     def look() -> list[str | None]:
         try:
-            return sorted(entry.name for entry in Path(path).iterdir())
+            return [*sorted(entry.name for entry in Path(path).iterdir())]
         except (FileNotFoundError, NotADirectoryError):
             return [None] if os.path.lexists(path) else []
 

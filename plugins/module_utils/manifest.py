@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION as VERSION
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import BROKEN_LINK, LINK_OUT, NOT_UTF8
 
 FILE, FOLDER, LINK, SPECIAL, KEY = "file", "folder", "link", "special", "key"
@@ -70,7 +70,7 @@ class Draft:
         self._source, self._limit, self._seed = source, limit, seed
         # it lives as long as the draft
         self._spool = tempfile.SpooledTemporaryFile(SPOOL_BYTES, mode="w+", encoding="ascii")  # noqa: SIM115
-        self._id = hashlib.sha256(json.dumps([VERSION, source, limit, seed]).encode())
+        self._id = hashlib.sha256(json.dumps([MANIFEST_VERSION, source, limit, seed]).encode())
         self._types: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
         self._sizes: dict[int, list[int]] = {}
@@ -110,7 +110,7 @@ class Draft:
         total = sum(size for _, size in self._kinds.values())
         digested = [entry.size for entry in self.sample()] if total > self._limit else None
         return {
-            "version": VERSION,
+            "version": MANIFEST_VERSION,
             "source": self._source,
             "files": self.files,
             "bytes": total,

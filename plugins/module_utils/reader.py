@@ -56,9 +56,9 @@ class Share(NamedTuple):
     files: int
     bytes: int
     records: int
-    latencies: array
-    first_bytes: array
-    problems: list
+    latencies: array[float]
+    first_bytes: array[float]
+    problems: list[dict[str, Any]]
     cpu: float
     storage_bytes: int
     clock_step: float

@@ -89,7 +89,7 @@ def _run(tool: str, way: str, size: int, inside: int) -> int:
     if done.returncode != 0:
         raise RuntimeError(f"fio: {(done.stderr or done.stdout).strip()[-200:]}")
     answer = json.loads(done.stdout[done.stdout.index("{") :])
-    return round(answer["jobs"][0][way]["bw_bytes"] / 1e6)
+    return round(float(answer["jobs"][0][way]["bw_bytes"]) / 1e6)
 
 
 def trusted(speeds: dict[str, dict[str, Any]], wanted: dict[str, Medium]) -> dict[str, dict[str, Any]]:

@@ -53,7 +53,8 @@ def timed(root: str, entries: list[reader.Entry], readers: int, emulated: dict[s
 
     busy = reader.busy_seconds()
     try:
-        answers = reader.fork_map(work, [*(batches[i::readers] for i in range(readers)), *[None] * count])
+        parts: list[Any] = [*(batches[i::readers] for i in range(readers)), *[None] * count]
+        answers = reader.fork_map(work, parts)
     finally:
         for pipe in (room_out, room_in, ready_out, ready_in):
             os.close(pipe)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, s3, source_folder
+from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader, s3, source_folder
 
 DOCUMENTATION = r"""
 module: dataset_manifest
@@ -105,7 +105,7 @@ def main() -> None:
     source, path = params["source"], params["path"]
     old = manifest.saved_header(path)
     if source is None:
-        if old is None or old.get("version") != manifest.VERSION:
+        if old is None or old.get("version") != reader.MANIFEST_VERSION:
             wrong = "is no manifest" if old is None else "was made by another version of this bundle"
             module.fail_json(msg=f"path: {path} {wrong}; make it first (playbooks/nodes.yml does)")
         module.exit_json(changed=False, manifest=old, path=path)

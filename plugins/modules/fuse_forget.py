@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import time
 from pathlib import Path
@@ -99,7 +100,7 @@ def tell(mounts: list[dict[str, Any]]) -> None:
     for mount in mounts:
         point = mount["mount_point"]
         try:
-            said = in_child(lambda point=point: ask(f"{point}/{COMMAND}"), LIMIT_S)
+            said = in_child(functools.partial(ask, f"{point}/{COMMAND}"), LIMIT_S)
         except OSError as error:
             why = "it knows no such command" if error.errno == errno.ENOENT else error.strerror
             raise DeafError(

@@ -9,7 +9,11 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 #: Which namespace of which cluster a task is about.
-CLUSTER = {"kubeconfig": {"type": "str"}, "context": {"type": "str"}, "namespace": {"type": "str", "required": True}}
+CLUSTER: dict[str, dict[str, Any]] = {
+    "kubeconfig": {"type": "str"},
+    "context": {"type": "str"},
+    "namespace": {"type": "str", "required": True},
+}
 
 _display = Display()
 

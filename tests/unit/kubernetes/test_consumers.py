@@ -19,7 +19,7 @@ from alluxio_fuse.plan import Plan
 GROUP = 2000
 FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
 MB = 10**6
-HEADER = {"version": manifest.VERSION, "large_bytes": manifest.LARGE_BYTES}
+HEADER = {"version": reader.MANIFEST_VERSION, "large_bytes": manifest.LARGE_BYTES}
 FILES = {"a.jsonl": json.dumps(HEADER)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Mount points whose FUSE was told to forget, and the pauses between."""
     done: list[str] = []
     monkeypatch.setattr(fuse_forget, "tell", lambda mounts: done.extend(each["mount_point"] for each in mounts))
-    monkeypatch.setattr(fuse_forget.time, "sleep", lambda _: done.append("pause"))
+    monkeypatch.setattr(time, "sleep", lambda _: done.append("pause"))
     return done
 
 

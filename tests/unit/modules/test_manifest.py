@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader, s3, source_names, sources
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
@@ -196,7 +197,7 @@ def test_they_are_refused_or_skipped(
     odd: Path, check: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warned: list[str] = []
-    monkeypatch.setattr(dataset_manifest.AnsibleModule, "warn", lambda _, text: warned.append(text))
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
     given = {"source": f"file://{odd}", "path": str(tmp_path / "manifest.jsonl"), "processes": 1}
     refused = run(capsys, **given, _ansible_check_mode=check)
     assert refused["failed"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mount_status, mounts, users
 
 POINT = "/mnt/alluxio-fuse/imagenet/data"
 
@@ -22,7 +22,7 @@ def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dic
             calls = next(answers)
             return {"timers": {} if calls is None else {"Client.Fuse.TotalCalls": {"count": calls, "p99": 0.0}}}
 
-        monkeypatch.setattr(mount_status.counters, "fetch", fetch)
+        monkeypatch.setattr(counters, "fetch", fetch)
         monkeypatch.setattr(fuse_connection, "waiting", lambda *_: next(waiting))
         monkeypatch.setattr(mounts, "read_mounts", list)
         monkeypatch.setattr(

@@ -169,7 +169,7 @@ def test_files_are_read_while_others_stay_open(listed: Path, source: Path, monke
         return fd
 
     opened = os.open
-    monkeypatch.setattr(reader.os, "open", counted)
+    monkeypatch.setattr(os, "open", counted)
     work = reader._holder(6)
     before = len([*Path("/proc/self/fd").iterdir()])
     share = reader.read_share(str(source), entries(listed), work)

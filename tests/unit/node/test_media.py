@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, ownership, speed
+from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, mounts, ownership, speed
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
 from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed, tmpfs_size
 
@@ -45,7 +47,7 @@ def test_tmpfs_grows_by_remount_and_shrinks_once_it_is_let_go_of(monkeypatch: py
     class Room:
         f_blocks, f_bfree, f_frsize = 4, 2, 4096
 
-    monkeypatch.setattr(media.os, "statvfs", lambda _: Room)
+    monkeypatch.setattr(os, "statvfs", lambda _: Room)
     mount = {**ROOT, "point": "/t", "type": "tmpfs", "source": "a-m"}
     assert look(medium("/t", "tmpfs", size=4 * 4096), [mount])["action"] == "none"
     assert look(medium("/t", "tmpfs", size=9 * 4096), [mount])["action"] == "remount"
@@ -71,11 +73,11 @@ def test_a_tmpfs_keeps_its_size_while_it_holds_more(
     answer: dict[str, Any],
 ) -> None:
     sizes: list[int] = []
-    monkeypatch.setattr(tmpfs_size.mounts, "read_mounts", lambda: [{**ROOT, "point": "/t", "type": "tmpfs"}])
-    monkeypatch.setattr(tmpfs_size.media, "tmpfs_size", lambda _: 1 << 20)
-    monkeypatch.setattr(tmpfs_size.media, "tmpfs_used", lambda _: holds.pop(0))
-    monkeypatch.setattr(tmpfs_size.media, "resize_tmpfs", lambda _, size: sizes.append(size))
-    monkeypatch.setattr(tmpfs_size.time, "sleep", lambda _: None)
+    monkeypatch.setattr(mounts, "read_mounts", lambda: [{**ROOT, "point": "/t", "type": "tmpfs"}])
+    monkeypatch.setattr(media, "tmpfs_size", lambda _: 1 << 20)
+    monkeypatch.setattr(media, "tmpfs_used", lambda _: holds.pop(0))
+    monkeypatch.setattr(media, "resize_tmpfs", lambda _, size: sizes.append(size))
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     with patch_module_args({"path": "/t", "size": 4096, **given}), pytest.raises(SystemExit):
         tmpfs_size.main()
     said = json.loads(capsys.readouterr().out)

@@ -52,7 +52,7 @@ def test_crash_while_writing_leaves_the_old_record(tmp_path: Path, monkeypatch: 
     def crash(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ownership.json, "dump", crash)
+    monkeypatch.setattr(json, "dump", crash)
     with pytest.raises(KeyboardInterrupt):
         ownership.save(str(tmp_path), ownership.add(ownership.empty("a"), [item("mount", "/y")]))
     assert ownership.load(str(tmp_path), "a")["items"] == [item("mount", "/x")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -104,7 +105,7 @@ def test_a_master_that_was_just_started_is_waited_for(monkeypatch: pytest.Monkey
         return str(answer)
 
     monkeypatch.setattr(module, "run", run)
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     with pytest.raises(module.CliError):
         module.listed(["alluxio"], 0)
     assert module.listed(["alluxio"], 60) == "the table"
@@ -131,7 +132,7 @@ def test_what_is_not_planned_is_freed_first(
         return f"Used Bytes: {answers.pop(0)}\n" if command[2] == "getUsedBytes" else PRINTED
 
     monkeypatch.setattr(module, "run", run)
-    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     other = dataset(name="other", alluxio_path="/other", source="file:///data")
     with patch_module_args({"cli": ["alluxio"], "datasets": [other], "free_to": 500}), pytest.raises(SystemExit):
         module.main()
