@@ -39,7 +39,8 @@ def test_another_master_leads_and_knows_every_file(cluster: Cluster, quorum: Non
     cluster.kubectl(f"--namespace={NAMESPACE}", "delete", "pod", was, "--grace-period=0", "--force", "--wait=false")
     begun = time.monotonic()
     cluster.wait("another master leads", lambda: leader(cluster, other) not in ("", was), 120)
-    assert files(cluster, other) == listed
+    # A new leader is in safe mode first, and says so to who asks for names.
+    cluster.wait("the new leader knows every file", lambda: files(cluster, other) == listed, 120)
     print(f"another leader, and all names, after {time.monotonic() - begun:.0f} s")
     cluster.wait_ready(NAMESPACE, {"master": 3})
 
