@@ -8,7 +8,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from alluxio_fuse.doors import door, plain
-from alluxio_fuse.plan import Refused
+from alluxio_fuse.plan import Refused, platforms
 from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.doors import amounts, diff, explain, table
 
@@ -41,6 +41,7 @@ class FilterModule:
         return {
             "plan": plan,
             "amounts": _door(amounts.amounts),
+            "deployment": _door(platforms.deployment),
             "explain": _door(explain.explain),
             "plan_diff": _door(diff.diff_lines),
             "plan_table": _door(table.plan_table),

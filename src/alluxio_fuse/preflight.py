@@ -13,6 +13,7 @@ from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.distributions import LISTED, RUN, release
 from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.platforms import VERBS
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
 from alluxio_fuse.plan.units import parse_switch, parse_whole
@@ -35,9 +36,9 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, image, folders:
-    [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and `kubernetes`, used on
-    that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
+    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, verbs: of its role,
+    image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -52,6 +53,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
         "platform": platform,
+        "verbs": list(VERBS.get(platform, ())),
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
         "kubernetes": _cluster(variables, name),
         "folders": [

@@ -1,0 +1,63 @@
+"""Every platform's role has the entry points that are promised of it, and is told what it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from alluxio_fuse import preflight
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.examples import local
+from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.platforms import VERBS, deployment
+
+ROOT = Path(__file__).parents[3]
+CALL = yaml.safe_load((ROOT / "playbooks/tasks/platform.yml").read_text())[0]["block"][0]
+FOLDER = {"name": "set", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
+#: What only the caller of one entry point can say.
+SAID = {"restart": {"platform_dataset"}, "restore": {"platform_backup"}}
+
+
+def entries(platform: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / f"roles/platform_{platform}/meta/argument_specs.yml").read_text())
+    specs: dict[str, Any] = found["argument_specs"]
+    return specs
+
+
+def test_there_is_a_role_for_each_platform() -> None:
+    assert set(VERBS) == set(get_args(FleetIntent.model_fields["alluxio_platform"].annotation))
+
+
+@pytest.mark.parametrize("platform", VERBS)
+def test_entry_points_are_those_promised(platform: str) -> None:
+    assert set(entries(platform)) == set(VERBS[platform])
+
+
+@pytest.mark.parametrize("platform", VERBS)
+def test_a_role_is_told_all_that_it_requires(platform: str) -> None:
+    for verb, entry in entries(platform).items():
+        required = {name for name, option in entry["options"].items() if option.get("required")}
+        assert required <= set(CALL["vars"]) | SAID.get(verb, set())
+
+
+def test_an_input_is_the_same_for_all() -> None:
+    found: dict[str, list[Any]] = {}
+    for platform in VERBS:
+        for name, option in entries(platform)["main"]["options"].items():
+            if name in CALL["vars"]:
+                found.setdefault(name, []).append({key: option.get(key) for key in ("type", "required", "no_log")})
+    assert set(found) == set(CALL["vars"])
+    assert [name for name, options in found.items() if any(one != options[0] for one in options)] == []
+
+
+@pytest.mark.parametrize("platform", VERBS)
+def test_plan_and_preflight_tell_the_same_of_a_deployment(platform: str) -> None:
+    through = {"through": "under_store"} if platform == "host" else {}
+    hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through])
+    planned, asked = deployment(plan(hosts), "localhost"), preflight.questions(hosts["localhost"]["variables"])
+    cluster = planned.pop("kubernetes")
+    assert planned == {key: asked[key] for key in planned}
+    assert cluster["node_access"] == asked["kubernetes"]["node_access"]
