@@ -18,6 +18,12 @@ description:
 requirements: [enable it in C(callbacks_enabled)]
 """
 
+EXAMPLES = """
+# ansible.cfg
+#   [defaults]
+#   callbacks_enabled = alluxio.fuse.drift
+"""
+
 
 class CallbackModule(CallbackBase):
     """The table is shown whatever happens: a task that fails tells of a difference, too."""

@@ -18,6 +18,12 @@ description:
 requirements: [enable it in C(callbacks_enabled)]
 """
 
+EXAMPLES = """
+# ansible.cfg
+#   [defaults]
+#   callbacks_enabled = alluxio.fuse.preload
+"""
+
 
 class CallbackModule(CallbackBase):
     """Asks for one filter, for which Ansible loads every filter file of the collection."""

@@ -17,6 +17,12 @@ description:
 requirements: [enable it in C(callbacks_enabled)]
 """
 
+EXAMPLES = """
+# ansible.cfg
+#   [defaults]
+#   callbacks_enabled = alluxio.fuse.stages
+"""
+
 
 class CallbackModule(CallbackBase):
     """Times plays by the name before their colon (``Nodes: caches`` belongs to ``Nodes``)."""

@@ -12,15 +12,13 @@ short_description: Says how many bytes the client cache and the workers hold
 description:
   - Asks the web ports of Alluxio's processes, which costs milliseconds where its command line costs seconds.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   metrics:
     description: Addresses (C(host:port)) of the web ports of C(fuse), C(worker) and C(master), each a list.
     type: dict
     required: true
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -32,8 +32,11 @@ options:
     type: str
     choices: [present, absent]
     default: present
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""
@@ -43,7 +46,12 @@ EXAMPLES = r"""
     uuid: 0f5d8b9e-6f35-5b7a-9d0c-1f0e7c0c5a11
 """
 
-RETURN = r""" # """
+RETURN = r"""
+changed:
+  description: Whether the filesystem was made, or wiped; in check mode whether it would be.
+  type: bool
+  returned: success
+"""
 
 import subprocess
 

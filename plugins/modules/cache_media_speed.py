@@ -11,10 +11,6 @@ description:
     C(media.json) of the state folder; a disk that is remembered is not measured again. What is refused is not
     remembered, since it may be repaired.
 options:
-  state_dir:
-    description: Where it is remembered.
-    type: path
-    required: true
   media:
     description: The media, as in the input of role cache_media.
     type: list
@@ -24,8 +20,13 @@ options:
     description: Whether to measure what is missing, or only to say what is.
     type: bool
     default: true
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: partial
+    description: Measures nothing, and returns what is known.
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.ownership
 """
 
 EXAMPLES = r"""

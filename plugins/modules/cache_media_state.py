@@ -11,13 +11,6 @@ description:
   - A device that carries a signature, a partition, a holder or a mount is refused, unless the filesystem on it is one
     that this deployment made, or its wiping is named.
 options:
-  name:
-    description: Name of the deployment.
-    type: str
-    default: alluxio-fuse
-  state_dir:
-    description: Where the ownership record lies. V(/var/lib/<name>) when not given.
-    type: path
   media:
     description: The media, as in the input of role cache_media, which says what each key means.
     type: list
@@ -35,8 +28,10 @@ options:
       device: {type: path, description: The device.}
       filesystem: {type: str, choices: [xfs, ext4], default: xfs, description: What is made on it.}
       wipe: {type: bool, default: false, description: Whether signatures on it may be destroyed.}
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.ownership
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -9,9 +9,9 @@ short_description: How far a node's clock is from the controller's
 description:
   - Reads the node's clock. The controller's own is read before and after, so what is returned is certain, however slow
     the connection is.
-  - Changes nothing; check mode is the same as a run.
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -18,14 +18,12 @@ description:
   - What cannot be reached is told in C(error) and is no failure of the module.
   - Needs the Python package C(kubernetes), thus the Python that the set-up made. Nothing is written.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: Namespace of the deployment; it need not exist., type: str, required: true}
   release: {description: Name of a release whose presence is wanted., type: str, required: true}
   image: {description: Image of the pod in the dry run., type: str, required: true}
-attributes:
-  check_mode: {support: full}
-author: alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

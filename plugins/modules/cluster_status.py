@@ -13,10 +13,6 @@ description:
   - One HTTP request or two to each, all at once and with a limit of seconds.
   - Alluxio's command line would start a JVM for each question.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   masters:
     description: Web ports of the masters, C(host:port).
@@ -28,6 +24,8 @@ options:
     type: list
     elements: str
     required: true
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

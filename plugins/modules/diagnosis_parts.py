@@ -15,10 +15,6 @@ description:
   - No file or folder of a FUSE mount is touched.
   - Nothing is redacted here, so a task must say C(no_log); M(alluxio.fuse.diagnosis_bundle) does that before it writes.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   commands:
     description: Each with C(path) (in the bundle) and C(argv).
@@ -39,6 +35,8 @@ options:
     description: Whether system, filesystems, mounts, FUSE connections and Alluxio's processes are looked at, too.
     type: bool
     default: false
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

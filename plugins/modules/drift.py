@@ -10,15 +10,13 @@ description:
   - Fails where plays in check mode would have changed anything or could not find it out, as the callback C(drift) saw,
     or where the status is not as planned. That callback shows the table.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   status:
     description: As filter C(status) returns it.
     type: dict
     required: true
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

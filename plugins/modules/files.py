@@ -37,8 +37,11 @@ options:
         description: Mode in octal.
         type: str
         required: true
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

@@ -8,7 +8,6 @@ module: fleet_names
 short_description: What a node's resolver says of the fleet's other nodes
 description:
   - Asks for each node's address by its name, and for its name by its address, all at once and within some seconds.
-  - Changes nothing; check mode is the same as a run.
 options:
   peers:
     description: The nodes.
@@ -18,8 +17,9 @@ options:
     suboptions:
       name: {type: str, required: true, description: What the node calls itself.}
       address: {type: str, required: true, description: Where the others reach it.}
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -42,8 +42,11 @@ options:
     description:
       - With O(state=absent), C(uid), C(gid) and C(mode) of a folder that was there before. It stays and gets them back.
     type: dict
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

@@ -17,12 +17,11 @@ attributes:
     support: full
     description: Hands nothing over.
 options:
-  kubeconfig: {description: File on the controller., type: path}
-  context: {description: Context in it., type: str}
-  namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
   secrets: {description: Names of the Secrets., type: list, elements: str, required: true}
   timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
 """
 
 EXAMPLES = r"""
@@ -33,4 +32,9 @@ EXAMPLES = r"""
     secrets: [cache-imagenet]
 """
 
-RETURN = r"""#"""
+RETURN = r"""
+changed:
+  description: Whether the keys are others than those that were handed to the master.
+  type: bool
+  returned: success
+"""

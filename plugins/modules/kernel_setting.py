@@ -21,8 +21,11 @@ options:
     description: Whether a setting that is gone, with its disk for example, is no failure.
     type: bool
     default: false
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

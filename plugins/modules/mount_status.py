@@ -14,16 +14,14 @@ description:
     hung mount does not hang the module; a mount whose requests wait is looked at until one was
     answered, for three seconds at most.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   mounts:
     description: Each with C(name), C(mount_point) and C(address) (C(host:port) of the process's counters, or empty).
     type: list
     elements: dict
     required: true
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

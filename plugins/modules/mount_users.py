@@ -13,10 +13,6 @@ description:
   - Lists processes with files of the mount open or mapped, in containers too, and GPUs that compute; changes nothing.
   - Touches no file of the mount, so a dead one does not hang it.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
   path:
     description: The mount point, or a folder above FUSE mounts.
@@ -31,6 +27,8 @@ options:
     type: list
     elements: str
     default: []
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -50,7 +50,7 @@ attributes:
   check_mode:
     support: full
     description: A master that does not answer, as before the first run, is told in C(unknown) and is no failure.
-author: alluxio-fuse
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

@@ -9,15 +9,11 @@ description:
     what the cluster puts into every namespace, and what goes with its owner.
   - An action plugin does all of it on the controller. Nothing is changed.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: The namespace., type: str, required: true}
   deployment: {description: Name of the deployment., type: str, required: true}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

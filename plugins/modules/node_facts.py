@@ -10,15 +10,7 @@ description:
   - Gathers processors, memory, filesystems, block devices, FUSE, Java, network, GPUs, listeners, mounts, Alluxio that
     others run and what this deployment already owns, in one call and without running setup.
   - Never touches what a FUSE mount serves from its own process, so a dead mount cannot hang it.
-  - Changes nothing; check mode is the same as a run.
 options:
-  name:
-    description: Name of the deployment whose ownership record counts.
-    type: str
-    default: alluxio-fuse
-  state_dir:
-    description: Where the ownership record lies. V(/var/lib/<name>) when not given.
-    type: path
   mount_points:
     description: Places whose state is wanted.
     type: list
@@ -51,8 +43,10 @@ options:
     description: Seconds after which counting the files of one source is given up.
     type: float
     default: 20.0
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.ownership
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

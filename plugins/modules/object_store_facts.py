@@ -23,9 +23,9 @@ options:
   access_key: {description: Access key; the bucket is read anonymously without., type: str, default: ""}
   secret_key: {description: Secret key., type: str, default: ""}
   limit: {description: Objects after which counting ends without a result., type: int, default: 2000000}
-attributes:
-  check_mode: {support: full}
-author: alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""
@@ -36,6 +36,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+source:
+  description: The source that was asked for.
+  type: str
+  returned: always
 facts:
   description: "C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes)."
   type: dict

@@ -16,8 +16,9 @@ options:
     description: How many files its containers shall be able to open.
     type: int
     default: 0
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -15,13 +15,6 @@ description:
   - The record is written atomically, and locked while it is changed, so that two runs at once lose nothing; an empty
     one is removed.
 options:
-  name:
-    description: Name of the deployment.
-    type: str
-    default: alluxio-fuse
-  state_dir:
-    description: Where the record lies. V(/var/lib/<name>) when not given.
-    type: path
   state:
     description: V(present) adds items, V(absent) strikes them out. With no items the record is only returned.
     type: str
@@ -53,8 +46,13 @@ options:
         description: What removal needs to know, such as O(items[].data.role) and the value before.
         type: dict
         default: {}
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.ownership
 """
 
 EXAMPLES = r"""

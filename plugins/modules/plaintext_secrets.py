@@ -23,8 +23,9 @@ options:
     description: Folder of the playbooks.
     type: path
     required: true
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

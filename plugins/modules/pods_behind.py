@@ -10,17 +10,13 @@ description:
   - Pods of FUSE that were left to their readers when what they are made from changed.
   - With O(rendered), also all pods that it would have made anew.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
-  kubeconfig: {description: File on the controller., type: path}
-  context: {description: Context in it., type: str}
-  namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
   installed: {description: Objects of the release as it is installed., type: list, elements: dict, default: []}
   rendered: {description: "What would be installed, as YAML.", type: str, default: ""}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

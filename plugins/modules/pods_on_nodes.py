@@ -14,12 +14,11 @@ attributes:
     support: partial
     description: Makes no pod and returns no results.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: Namespace of the pods., type: str, required: true}
   pods: {description: Pod objects., type: list, elements: dict, required: true}
   until: {description: Whether they stay or end., type: str, choices: [running, ended], default: running}
   timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
 """
 
 EXAMPLES = r"""

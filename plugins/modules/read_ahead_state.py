@@ -19,8 +19,9 @@ options:
     type: list
     elements: dict
     required: true
-author:
-  - alluxio-fuse
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -11,15 +11,11 @@ description:
   - What cannot be got is told in its place and is no failure.
   - Nothing is redacted here, so a task must say C(no_log); M(alluxio.fuse.diagnosis_bundle) does that before it writes.
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

@@ -14,10 +14,9 @@ attributes:
     support: full
     description: Says what differs.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: Namespace of the release., type: str, required: true}
   manifest: {description: Its objects as C(helm_info) tells them., type: list, elements: dict, required: true}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
 """
 
 EXAMPLES = r"""

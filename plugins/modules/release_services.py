@@ -7,25 +7,14 @@ DOCUMENTATION = r"""
 module: release_services
 short_description: Says which pods of a release run, and whether they are what their controllers want
 author: [alluxio-fuse]
-attributes:
-  check_mode:
-    support: full
-    description: Only reads.
 options:
-  kubeconfig:
-    description: File on the controller.
-    type: path
-  context:
-    description: Context in it.
-    type: str
-  namespace:
-    description: Namespace of the release.
-    type: str
-    required: true
   release:
     description: Name of the release.
     type: str
     required: true
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
+  - alluxio.fuse.looks
 """
 
 EXAMPLES = r"""

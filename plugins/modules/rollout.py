@@ -16,9 +16,6 @@ attributes:
     support: full
     description: Waits for nothing.
 options:
-  kubeconfig: {description: "File, or C(KUBECONFIG) and C(~/.kube/config).", type: path}
-  context: {description: "Context in it, or the current one.", type: str}
-  namespace: {description: Namespace of the release., type: str, required: true}
   release: {description: Name of the release., type: str, required: true}
   replace:
     description: Names of pods to delete first, which their controller makes anew.
@@ -26,6 +23,8 @@ options:
     elements: str
     default: []
   timeout_s: {description: Seconds to wait without progress., type: int, default: 300}
+extends_documentation_fragment:
+  - alluxio.fuse.kubernetes
 """
 
 EXAMPLES = r"""

@@ -19,8 +19,10 @@ options:
   path: {description: The folder., type: path, required: true}
   state: {description: Wanted state., type: str, choices: [present, absent], default: present}
 attributes:
-  check_mode: {support: full}
-author: alluxio-fuse
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

@@ -26,4 +26,9 @@ EXAMPLES = r"""
     text: "{{ check_result | alluxio.fuse.check_table }}"
 """
 
-RETURN = r""" # """
+RETURN = r"""
+changed:
+  description: Always V(false).
+  type: bool
+  returned: always
+"""

@@ -23,8 +23,11 @@ options:
     description: Seconds to wait for what it holds to become no more than O(size); check mode takes it as coming true.
     type: int
     default: 0
-author:
-  - alluxio-fuse
+attributes:
+  check_mode:
+    support: full
+    description: Says what would change.
+author: [alluxio-fuse]
 """
 
 EXAMPLES = r"""

@@ -10,7 +10,7 @@ from ansible.utils.display import Display
 
 #: Which namespace of which cluster a task is about.
 CLUSTER: dict[str, dict[str, Any]] = {
-    "kubeconfig": {"type": "str"},
+    "kubeconfig": {"type": "path"},
     "context": {"type": "str"},
     "namespace": {"type": "str", "required": True},
 }
