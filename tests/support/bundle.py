@@ -75,10 +75,10 @@ class Run:
         return names
 
 
-def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any) -> Run:
+def playbook(name: str, *arguments: str, timeout: float = 1200, checkout: Path = CHECKOUT, **variables: Any) -> Run:
     """Run a playbook, and further ones if arguments name some, on the default inventory.
 
-    Extra variables go by a file, as secrets among them must.
+    Extra variables go by a file, as secrets among them must. `checkout`: of another version than this one.
 
     What asks for the environment's name gets it.
     """
@@ -88,9 +88,10 @@ def playbook(name: str, *arguments: str, timeout: float = 1200, **variables: Any
         extra.flush()
         done = subprocess.run(
             [str(ANSIBLE_PLAYBOOK), name, *arguments, "-e", f"@{extra.name}"],
-            cwd=CHECKOUT,
+            cwd=checkout,
             env={
                 **os.environ,
+                **({} if checkout == CHECKOUT else {"PYTHONPATH": str(checkout / "src")}),
                 "ANSIBLE_FORCE_COLOR": "0",
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_DEPRECATION_WARNINGS": "1",
