@@ -17,8 +17,10 @@ ROLE = """
   connection: local
   gather_facts: false
   tasks:
-    - ansible.builtin.include_role: {name: cache_media, tasks_from: "{{ entry }}"}
+    - ansible.builtin.include_role: {name: "{{ role }}"}
       vars:
+        undo_name: alluxio-fuse
+        undo_state_dir: /var/lib/alluxio-fuse
         cache_media_media:
           - {name: memory, medium: memory, kind: tmpfs, path: /srv/tier, size: 1048576, owner: 1000, mode: "0750"}
 """
@@ -73,8 +75,8 @@ def test_the_plan_is_derived() -> None:
 
 def test_a_role_applies_again_without_change_and_is_removed() -> None:
     inside(f"cat > role.yml <<'END'{ROLE}\nEND")
-    apply = ".venv/bin/ansible-playbook role.yml -e entry="
-    assert "changed=0" not in inside(f"{apply}main")
-    assert "changed=0" in inside(f"{apply}main")
+    apply = ".venv/bin/ansible-playbook role.yml -e role="
+    assert "changed=0" not in inside(f"{apply}cache_media")
+    assert "changed=0" in inside(f"{apply}cache_media")
     assert "tmpfs" in inside("findmnt /srv/tier")
-    inside(f"{apply}remove && ! test -e /srv/tier && ! test -e /var/lib/alluxio-fuse")
+    inside(f"{apply}undo && ! test -e /srv/tier && ! test -e /var/lib/alluxio-fuse")

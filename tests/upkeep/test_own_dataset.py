@@ -95,7 +95,7 @@ def test_it_follows_its_datasets(deployment: Path) -> None:
 
     one, *others = (f"playbooks/{stage}.yml" for stage in UP_TO_SERVICES)
     foretold = succeed(playbook(one, *others, "--check", "--diff", **said(deployment, ["small"])))
-    assert {SHRINK, "platform_containers : Stop and remove the containers, FUSE first"} <= {*foretold.tasks("changed")}
+    assert {SHRINK, "undo : Stop and remove the containers, FUSE first"} <= {*foretold.tasks("changed")}
     unchanged_by(foretold, before)
 
     deploy(deployment, "small")

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from alluxio_fuse.plan.document import Plan
 
-_ALL: Final = ("main", "endpoints", "status", "restart", "remove")
-#: Entry points of each platform's role. A platform leaves out what it cannot do, or has no need of.
+_ALL: Final = ("main", "endpoints", "status", "restart")
+#: Entry points of each platform's role. A platform leaves out what it cannot do, or has no need of: what it makes on
+#: nodes, role `undo` removes.
 VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "containers": (*_ALL, "restore", "restored"),
     "host": _ALL,
-    "kubernetes": (*_ALL, "preflight", "image", "policy", "consumers", "diagnose", "restore", "restored"),
+    "kubernetes": (*_ALL, "preflight", "image", "policy", "consumers", "diagnose", "remove", "restore", "restored"),
 }
 
 
