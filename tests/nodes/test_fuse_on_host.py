@@ -30,7 +30,7 @@ UNIT = "alluxio-fuse-fuse-{}.service"
 MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
 SOURCE = "/srv/sets"
 FILES = {f"n{n % 3}/{n} of 120.JPEG": 1 + 1663 * n for n in range(120)} | {"large": 20_000_000}
-VERDICT_TASK = "report : End as the verdict says"
+VERDICT_TASK = "check : End as the verdict says"
 CHANGED = re.compile(r"^node1\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
 Job = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -34,7 +34,7 @@ DEPRECATED_ELSEWHERE = (
     "The 'status.values' return value",
     "The 'return_code' return value",
 )
-VERDICT_TASK = "report : End as the verdict says"
+VERDICT_TASK = "check : End as the verdict says"
 _RECAP = re.compile(
     r"^(\S+)\s+: ok=\d+\s+changed=(?P<changed>\d+)\s+unreachable=\d+\s+failed=(?P<failed>\d+)", re.MULTILINE
 )

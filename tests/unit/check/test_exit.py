@@ -32,9 +32,13 @@ def test_the_variable_decides(
     result = check([measured | change], {}, SETTINGS, "2026-11-21T08:00:00Z", {})
     (tmp_path / "check.json").write_text(result.model_dump_json())
     asked = "{{ lookup('alluxio.fuse.said', 'alluxio_check_fail_on') }}"
-    report = {"role": "report", "vars": {"report_run_dir": str(tmp_path), "report_fail_on": asked}}
+    report = {
+        "name": "Report",
+        "ansible.builtin.include_role": {"name": "check", "tasks_from": "report"},
+        "vars": {"check_run_dir": str(tmp_path), "check_fail_on": asked},
+    }
     variables = {"ansible_python_interpreter": sys.executable, **fail_on}
-    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "roles": [report]}
+    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": [report]}
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
     command = [f"{sys.prefix}/bin/ansible-playbook", "-i", "localhost,", "-c", "local", str(tmp_path / "play.yml")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -45,4 +49,4 @@ def test_the_variable_decides(
 
 def test_the_playbook_hands_it_on() -> None:
     *_, last = yaml.safe_load((ROOT / "playbooks/check.yml").read_text())
-    assert "lookup('alluxio.fuse.said', 'alluxio_check_fail_on')" in last["roles"][0]["vars"]["report_fail_on"]
+    assert "lookup('alluxio.fuse.said', 'alluxio_check_fail_on')" in last["tasks"][-1]["vars"]["check_fail_on"]

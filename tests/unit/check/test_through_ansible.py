@@ -45,10 +45,12 @@ def play(folder: Path) -> list[dict[str, Any]]:
                 "check_about": {"machine": {"cpus": 2}},
             },
         },
-        {"role": "report", "vars": {"report_run_dir": run}},
     ]
+    report = {"name": "Report", "ansible.builtin.include_role": {"name": "check", "tasks_from": "report"}}
+    tasks = [{**report, "vars": {"check_run_dir": run}}]
     variables = {"ansible_python_interpreter": sys.executable, "folder": str(folder), "datasets": [dataset]}
-    return [{"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables, "roles": roles}]
+    about = {"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables}
+    return [{**about, "roles": roles, "tasks": tasks}]
 
 
 def run_on(folder: Path, *hosts: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
