@@ -92,14 +92,14 @@ bench: setup-dev ## side by side in one run: our deployment, Alluxio's own defau
 	@scripts/bench docs/bench.md
 
 bench-plan: setup ## the planner's cost per node
-	@python -m alluxio_fuse.plan.bench
+	@python tools/bench_plan.py
 
 bench-nodes: setup ## what an added node costs: 2 nodes and 10 are prepared
 	@python scripts/bench-nodes
 
 docs: setup-dev ## the generated reference
-	@python -m alluxio_fuse.reference docs/variables.md
-	@python -m alluxio_fuse.plan.examples >docs/plans.md
+	@python tools/reference.py docs/variables.md
+	@python tools/fleets.py >docs/plans.md
 
 lock: setup-dev ## pins the dependencies of pyproject.toml again
 	@$(LOCK) pyproject.toml -o requirements/runtime.txt

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 import yaml
+from charting.generated import documented, generated
+from charting.schema import schema
 from helm import CHART
-
-from alluxio_fuse.chart.generated import documented, generated
-from alluxio_fuse.chart.schema import schema
 
 VALUES = (CHART / "values.yaml").read_text()
 #: Maps that are one value to the user.
@@ -28,7 +27,7 @@ def typed(node: dict[str, Any], path: tuple[str, ...] = ()) -> set[str]:
 
 @pytest.mark.parametrize("name", ["README.md", "values.schema.json", "files/planned.yaml"])
 def test_generated_file_is_up_to_date(name: str) -> None:
-    assert (CHART / name).read_text() == generated(CHART)[name], "run: python -m alluxio_fuse.chart"
+    assert (CHART / name).read_text() == generated(CHART)[name], "run: python tools/chart_files.py"
 
 
 def test_every_value_is_documented() -> None:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from fleets import fleet
 from helm import Helm, containers
 from test_render import apply
 
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import Plan, plan
-from alluxio_fuse.plan.examples import fleet
 from alluxio_fuse.plan.values import amounts
 
 VARIABLES = {

@@ -4,12 +4,12 @@ from itertools import product
 from typing import Any
 
 import pytest
+from charting.planned import OF_THE_FLEET
+from fleets import fleet
 from helm import Helm, Object, containers
 
-from alluxio_fuse.chart.planned import OF_THE_FLEET
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import fleet
 from alluxio_fuse.plan.rules.jvm import CPU_REQUEST
 from alluxio_fuse.plan.values import Service
 

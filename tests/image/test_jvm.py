@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from bundle import CHECKOUT, engine_options, playbook, succeed
+from fleets import local
 
 from alluxio_fuse.plan import keys, plan
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.flags import flag_sets
 
 IMAGE = "localhost/alluxio-fuse:2.9.6"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fleets import fleet, host
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import fleet, host
 from alluxio_fuse.plan.intent import KNOWN_VARIABLES
 
 ROOT = Path(__file__).parents[2]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleets import facts, filesystem
 
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import facts, filesystem
 
 ROOT = Path(__file__).parents[2]
 CACHE = {"gpu_t4": 900, "gpu_a100": 7000, "gpu_h100": 14000}

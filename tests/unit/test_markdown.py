@@ -14,7 +14,7 @@ COLUMNS = 120
 README_LINES = 120
 # A row of a Markdown table cannot be wrapped, nor can what a program printed.
 GENERATED = {
-    "charts/alluxio-fuse/README.md": "`python -m alluxio_fuse.chart`: a table of every value",
+    "charts/alluxio-fuse/README.md": "`python tools/chart_files.py`: a table of every value",
     "docs/bench.md": "`make bench`: tables as they were printed",
     "docs/plans.md": "`make docs`: plans as they were printed",
     "docs/variables.md": "`make docs`: tables of every variable",

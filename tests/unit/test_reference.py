@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from alluxio_fuse import reference
+import reference
 
 
 def test_variables_are_up_to_date() -> None:

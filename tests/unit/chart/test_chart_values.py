@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleets import IMAGENET, fleet
 from planned import plan_of, value
 
 from alluxio_fuse.chart.owned import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive
-from alluxio_fuse.plan.examples import IMAGENET, fleet
 from alluxio_fuse.tune.processes import OTHER_COLLECTOR
 
 GIB, MIB = 2**30, 2**20

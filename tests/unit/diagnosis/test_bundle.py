@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from ansible_collections.alluxio.fuse.plugins.action import diagnosis_bundle
 from ansible_collections.alluxio.fuse.plugins.module_utils import diagnosis
+from fleets import local
 from planned import value
 
 from alluxio_fuse.diagnosis import bundle, parts
 from alluxio_fuse.diagnosis.parts import Part
 from alluxio_fuse.diagnosis.redaction import Redactor
 from alluxio_fuse.plan import Plan, plan
-from alluxio_fuse.plan.examples import local
 
 
 def read(path: Path) -> dict[str, str]:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.modules import cluster_facts
+from fleets import facts, host
 from kubernetes.client import ApiException
 
 from alluxio_fuse.kubernetes.facts import quantity, with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import facts, host
 
 GIB = 2**30
 DATASET = {"name": "a", "source": "s3://bucket/a", "files": 1024, "bytes": 144_000_000}

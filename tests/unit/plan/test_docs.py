@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from fleets import Hosts, document, refusals
 
 from alluxio_fuse.plan import Refused, plan
-from alluxio_fuse.plan.examples import Hosts, document, refusals
 from alluxio_fuse.plan.problems import INVARIANTS
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from fleets import Hosts, examples, local
 
 from alluxio_fuse import targets
 from alluxio_fuse.doors import door
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.document import VERSION
 from alluxio_fuse.plan.doors.diff import diff_lines
-from alluxio_fuse.plan.examples import Hosts, examples, local
 from alluxio_fuse.tune import trials
 
 HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from fleets import fleet, host, local
 
 from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.doors.amounts import amounts
 from alluxio_fuse.plan.doors.diff import diff_lines, differences
 from alluxio_fuse.plan.doors.explain import explain
 from alluxio_fuse.plan.doors.table import plan_table
-from alluxio_fuse.plan.examples import fleet, host, local
 
 SET = {
     "name": "imagenet",

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from alluxio_fuse.plan.examples import facts
+from fleets import facts
 
 ROOT = Path(__file__).parents[3]
 FILTERS = ("plan", "amounts", "explain", "plan_diff", "plan_table")

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-
-from alluxio_fuse.plan.examples import fleet, host, local
+from fleets import fleet, host, local
 
 DATASET = {"name": "imagenet", "source": "s3://bucket/imagenet", "files": 1000, "bytes": "10Gi"}
 

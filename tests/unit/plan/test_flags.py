@@ -2,8 +2,9 @@
 
 import sys
 
+from fleets import local
+
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.flags import flag_sets, refusal
 
 

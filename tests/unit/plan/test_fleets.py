@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from fleets import filesystem, fleet, host
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import filesystem, fleet, host
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS, FUSE_WEB, web_ports
 from alluxio_fuse.plan.units import GIB
 

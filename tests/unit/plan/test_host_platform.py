@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fleets import local
 
 from alluxio_fuse import targets
 from alluxio_fuse.plan import Plan, plan
-from alluxio_fuse.plan.examples import local
 
 SET = {"name": "set", "source": "file:///data/set", "files": 100, "bytes": "10Mi"}
 STRAIGHT = SET | {"through": "under_store"}

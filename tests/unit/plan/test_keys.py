@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from fleets import filesystem, fleet, local
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import filesystem, fleet, local
 from alluxio_fuse.plan.keys import is_known, versions
 
 DATASETS = [

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from fleets import filesystem, local
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import filesystem, local
 from alluxio_fuse.plan.rules.caches import client_cache_share
 from alluxio_fuse.plan.units import GIB, MIB
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from fleets import host, local
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import host, local
 from alluxio_fuse.plan.problems import INVARIANTS
 from alluxio_fuse.plan.units import GIB, MIB
 

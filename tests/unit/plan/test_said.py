@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleets import local
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.doors.said import said
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.intent import FleetIntent, NodeIntent
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import Problems

@@ -1,7 +1,8 @@
 """Planning stays cheap: nodes alike are planned once. `make bench-plan` prints what a node costs."""
 
+from bench_plan import fleet
+
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.bench import fleet
 
 
 def test_nodes_alike_share_their_mounts() -> None:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from fleets import local
+
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.values import Value
 
 SET = "fuse/imagenet-sample"

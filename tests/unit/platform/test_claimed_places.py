@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fleets import filesystem, local
 
 from alluxio_fuse import containers, host, names, preflight, targets
 from alluxio_fuse.plan import Plan, plan
-from alluxio_fuse.plan.examples import filesystem, local
 
 FOLDER = {"name": "set", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
 DISK = {"filesystems": [filesystem("/", 200), filesystem("/nvme", 2000)]}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fleets import local
 
 from alluxio_fuse import containers, host
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 
 S3 = {"endpoint": "https://s3.test", "ca_file": "/etc/ca.pem"}
 BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes": "1Mi", "s3": S3}

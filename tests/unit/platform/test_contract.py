@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from fleets import local
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.platforms import VERBS, deployment
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fleets import local
 
 from alluxio_fuse import containers, host
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 
 BUCKET = {"name": "bucket", "source": "s3://training/set", "files": 10, "bytes": "1Mi", "through": "under_store",
           "s3": {"endpoint": "https://s3.test", "path_style": True}}  # fmt: skip

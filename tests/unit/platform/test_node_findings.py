@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from ansible_collections.alluxio.fuse.plugins.action.clock import least_skew
 from ansible_collections.alluxio.fuse.plugins.module_utils import leftovers, names
+from fleets import facts, local
 
 from alluxio_fuse import preflight
-from alluxio_fuse.plan.examples import facts, local
 from alluxio_fuse.plan.rules.ports import web_ports
 
 SOURCE = {"state": "ok", "detail": None, "files": 1000, "bytes": 10**8}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fleets import examples, local
 
 from alluxio_fuse import going, preflight
 from alluxio_fuse.containers import containers
 from alluxio_fuse.doors import door
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import examples, local
 
 POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
 

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from fleets import facts, local
+
 from alluxio_fuse import targets
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import facts, local
 
 
 def test_a_target_names_mount_cache_and_counters() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.filter import tune
+from fleets import local
 
 from alluxio_fuse.check.passes import Settings
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.tune import choice, processes
 
 SET = "imagenet-sample"

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from fleets import local
+
 from alluxio_fuse.check.passes import Settings
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.examples import local
 from alluxio_fuse.tune import trials
 
 CURRENT = {"read_ahead_kb": 2048, "max_background": 64, "congestion_threshold": 48}

@@ -1,12 +1,13 @@
 """Writes the chart's generated files.
 
-usage: python -m alluxio_fuse.chart [CHART]
+usage: python tools/chart_files.py [CHART]
 """
 
 import sys
 from pathlib import Path
 
-from alluxio_fuse.chart.generated import generated
+from charting.generated import generated
+
 from alluxio_fuse.chart.owned import CHART
 
 chart = Path(sys.argv[1]) if len(sys.argv) > 1 else CHART

@@ -1,11 +1,11 @@
-"""The published schema of check.json. usage: python -m alluxio_fuse.check.schema (writes it beside this file)"""
+"""The published schema of check.json. usage: python tools/check_schema.py (writes it)"""
 
 import json
 from pathlib import Path
 
 from alluxio_fuse.check.verdict import Check
 
-PATH = Path(__file__).with_name("check.schema.json")
+PATH = Path(__file__).parents[1] / "src/alluxio_fuse/check/check.schema.json"
 
 
 def text() -> str:

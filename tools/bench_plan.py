@@ -1,4 +1,4 @@
-"""How long planning takes, from ten nodes to thousands of mixed hardware: python -m alluxio_fuse.plan.bench."""
+"""How long planning takes, from ten nodes to thousands of mixed hardware: python tools/bench_plan.py."""
 
 import gc
 import json
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from fleets import Hosts, filesystem, host
+
 from alluxio_fuse.plan.document import Plan
-from alluxio_fuse.plan.examples import Hosts, filesystem, host
 from alluxio_fuse.plan.planner import plan
 from alluxio_fuse.plan.units import GIB
 

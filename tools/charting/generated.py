@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-from alluxio_fuse.chart.planned import planned
-from alluxio_fuse.chart.schema import schema
+from charting.planned import planned
+from charting.schema import schema
 
 PLANNED = (
-    "# What the chart says where its values do not. Made from the planner's rules by `python -m alluxio_fuse.chart`.\n"
+    "# What the chart says where its values do not. Made from the planner's rules by `python tools/chart_files.py`.\n"
 )
 _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z0-9]+):(?P<rest>.*)$")
 

@@ -1,0 +1,1 @@
+"""Makes the chart's generated files from its values and the planner's rules."""
