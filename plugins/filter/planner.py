@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from alluxio_fuse.chart.values import refusals
 from alluxio_fuse.doors import door, plain
 from alluxio_fuse.plan import Refused, platforms
 from alluxio_fuse.plan import plan as derive
@@ -16,7 +17,10 @@ from alluxio_fuse.plan.doors import amounts, diff, explain, table
 def plan(hosts: dict[str, Any]) -> dict[str, Any]:
     """The plan of {host: {groups, variables, facts}}; fails with every finding."""
     try:
-        return derive(plain(hosts)).dump()
+        made = derive(plain(hosts))
+        if found := refusals(made):
+            raise Refused(found)
+        return made.dump()
     except Refused as refused:
         raise AnsibleFilterError(f"There is no plan that holds:\n{refused}") from None
 

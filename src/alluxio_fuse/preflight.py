@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.chart.values import refusals
 from alluxio_fuse.claims import claims
 from alluxio_fuse.containers import RENAME
 from alluxio_fuse.kubernetes.findings import cluster_findings
@@ -122,6 +123,7 @@ def findings(
     found: list[Finding] = []
     try:
         planned = planned or plan(hosts)
+        found += refusals(planned)
     except Refused as refused:
         found += refused.findings
     if cluster:

@@ -364,23 +364,26 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
     lost = next(node for node in job.cluster.gpu_nodes() if node != here)
     how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
     added: list[str] = []
+    told: list[str] = []
 
     def lose() -> None:
         subprocess.run([*lab, "power", lost, "off"], check=True)
         added.append(subprocess.run([*lab, "add"], check=True, capture_output=True, text=True).stdout.split()[-1])
         renamed = Job(job.cluster, inventory_of(job.cluster, tmp_path, [lost], **how))
         parts = [f"playbooks/{name}.yml" for name in ("preflight", "plan", "nodes", "services")]
-        succeed(renamed.play(*parts, **PLANNED))
+        told.append(succeed(renamed.play(*parts, **PLANNED)).output)
 
     try:
         drill("a node lost, and back under another name", lose, 900)
-        assert job.read_at_once(*added) == {added[0]: sample_digests(Path(job.cluster.settings["lab_sample"]))}
+        read = job.read_at_once(*added)
+        told.append(job.cluster.reasons(NAME))
+        assert read == {added[0]: sample_digests(Path(job.cluster.settings["lab_sample"]))}, "\n".join(told)
         assert not [label for label in job.node_labels(lost) if label.startswith("alluxio-fuse/")]
     finally:
         subprocess.run([*lab, "power", lost, "on"], check=True)
         for name in added:
             subprocess.run([*lab, "remove", name], check=True)
-    deploy(job, **PLANNED)
+        deploy(job, **PLANNED)
     job.cluster.wait("all pods are ready", lambda: all_ready(job), 300)
 
 

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from alluxio_fuse.chart.further import findings, joined
 from alluxio_fuse.chart.owned import CHART, is_owned
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
@@ -26,11 +28,22 @@ def chart_values(
     nodes_addresses: Sequence[str] = (),
     trust_digest: str = "",
 ) -> Amounts:
-    """Values of the chart for a plan of platform `kubernetes`.
+    """Values of the chart for a plan of platform `kubernetes`, and those that the user says beside it.
 
     secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
     nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
+    planned = _planned(plan, secrets or {}, nodes_addresses, trust_digest)
+    return joined(planned, plan.fleet["kubernetes"].amount.get("values", {}))
+
+
+def refusals(plan: Plan) -> list[Finding]:
+    """What speaks against the values that the user says beside a plan; nothing on another platform."""
+    said = plan.fleet["kubernetes"].amount.get("values") if plan.platform == "kubernetes" else None
+    return findings(_planned(plan, {}, (), ""), said) if said else []
+
+
+def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[str], trust_digest: str) -> Amounts:
     fleet = amounts(plan.fleet)
     nodes = {host: {name: amounts(one) for name, one in services.items()} for host, services in plan.nodes.items()}
     cluster, name = fleet["kubernetes"], plan.name
@@ -39,7 +52,7 @@ def chart_values(
     on_worker = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.worker": "true"})
     on_fuse = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.fuse": "true"})
     points = _mount_points(nodes)
-    datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets or {}, points) for one in plan.datasets]
+    datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,

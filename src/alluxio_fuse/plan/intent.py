@@ -298,6 +298,11 @@ class Kubernetes(Strict):
         description="By dataset, an existing Secret in the namespace with access_key and secret_key, which pods use in"
         " place of one made from alluxio_credentials. The controller reads the source, too, with alluxio_credentials.",
     )
+    values: dict[str, Any] = Field(
+        {},
+        description="Further values of the chart, as charts/alluxio-fuse/README.md lists them, for example monitoring."
+        " Those that the plan writes are refused. Not for secrets: they are in the plan.",
+    )
     gpu_labels: Switch = Field(
         False,
         description="Write nvidia.com/gpu.present, .product and .count to nodes that neither GPU Feature Discovery nor"

@@ -1,0 +1,78 @@
+"""Values of the chart that users say beside the plan: joined with the plan's, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from jsonschema import Draft7Validator
+
+from alluxio_fuse.chart.owned import CHART
+from alluxio_fuse.plan.refusals import Finding
+from alluxio_fuse.plan.values import Amounts
+
+VARIABLE: Final = "alluxio_kubernetes.values"
+#: Values that the plan writes as a whole: a part of one would stand beside what it does not know of.
+_WHOLE: Final = frozenset({"nodeSelector", "resources", "jvm", "properties"})
+#: By the value's name, how the user says it to the plan.
+_SAID_BY: Final[Mapping[str, str]] = {
+    "fullnameOverride": "say alluxio_name",
+    "profile": "say alluxio_profile",
+    "image": "say alluxio_image, or alluxio_kubernetes.pull_secrets",
+    "datasets": "say it of the dataset in alluxio_datasets",
+    "nodeSelector": "say alluxio_kubernetes.node_selector",
+    "tolerations": "say alluxio_kubernetes.tolerations",
+    "storageClass": "say alluxio_kubernetes.storage_class",
+    "replicas": "say it by the hosts in group masters",
+    "tiers": "say alluxio_cache_tiers",
+    "jvm": "say alluxio_overrides, as {service}.heap",
+    "resources": "say alluxio_overrides, as {service}.container_memory or {service}.cpu_request",
+    "properties": "say alluxio_overrides, as {service}.properties",
+}
+_SERVICES: Final[Mapping[str, str]] = {"jobMaster": "job_master", "jobWorker": "job_worker"}
+
+
+def joined(planned: Amounts, further: Mapping[str, Any]) -> Amounts:
+    """The plan's values and, where it has none, those that the user says."""
+    both = {**further, **planned}
+    for key in further.keys() & planned.keys():
+        if isinstance(further[key], Mapping) and isinstance(planned[key], Mapping):
+            both[key] = joined(planned[key], further[key])
+    return both
+
+
+def findings(planned: Amounts, further: Mapping[str, Any]) -> list[Finding]:
+    """What speaks against the user's values: those that the plan writes, and those that the chart does not take."""
+    taken = list(_taken(planned, further, ()))
+    return taken or [
+        Finding(
+            ".".join([VARIABLE, *map(str, wrong.absolute_path)]),
+            json.dumps(wrong.instance)[:80],
+            f"the chart does not take it: {wrong.message}",
+            "charts/alluxio-fuse/README.md lists every value",
+        )
+        for wrong in sorted(_schema().iter_errors(joined(planned, further)), key=lambda one: list(one.absolute_path))
+    ]
+
+
+def _taken(planned: Mapping[str, Any], further: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Finding]:
+    for key in sorted(further.keys() & planned.keys()):
+        mine, theirs, place = planned[key], further[key], (*path, key)
+        if key not in _WHOLE and isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            yield from _taken(mine, theirs, place)
+        else:
+            where, value = ".".join((VARIABLE, *place)), json.dumps(theirs)[:80]
+            yield Finding(where, value, "the plan writes this value", _remedy(place))
+
+
+def _remedy(place: tuple[str, ...]) -> str:
+    service = _SERVICES.get(place[0], place[0])
+    said = next((_SAID_BY[name] for name in reversed(place) if name in _SAID_BY), None)
+    return said.format(service=service) if said else "remove it"
+
+
+@cache
+def _schema() -> Draft7Validator:
+    return Draft7Validator(json.loads((CHART / "values.schema.json").read_text()))
