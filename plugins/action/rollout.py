@@ -11,6 +11,7 @@ from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER,
 SPEC: dict[str, dict[str, Any]] = {
     **CLUSTER,
     "release": {"type": "str", "required": True},
+    "plan": {"type": "dict"},
     "replace": {"type": "list", "elements": "str", "default": []},
     "timeout_s": {"type": "int", "default": 300},
 }
@@ -21,7 +22,8 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed, state: {component: [ready, wanted]}, pods: [Pod]}."""
-        from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
+        from alluxio_fuse.kubernetes import client, pods  # noqa: PLC0415 - other platforms do without the package
+        from alluxio_fuse.plan import Plan  # noqa: PLC0415
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)
@@ -30,7 +32,8 @@ class ActionModule(ActionBase):
         heading(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         try:
-            state = cluster.rollout(args["release"], args["timeout_s"], progress, args["replace"])
+            least = pods.planned(Plan.load(args["plan"])) if args["plan"] else {}
+            state = cluster.rollout(args["release"], args["timeout_s"], progress, args["replace"], least)
         except client.RolloutError as error:
             raise AnsibleActionFail(f"{args['release']} does not come up:\n{error}") from None
         return {"changed": bool(args["replace"]), "state": state}

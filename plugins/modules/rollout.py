@@ -17,6 +17,9 @@ attributes:
     description: Waits for nothing.
 options:
   release: {description: Name of the release., type: str, required: true}
+  plan:
+    description: The plan, as plan.json holds it. Each of its nodes is to have its pods of workers and FUSE.
+    type: dict
   replace:
     description: Names of pods to delete first, which their controller makes anew.
     type: list

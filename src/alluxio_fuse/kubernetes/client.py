@@ -168,18 +168,25 @@ class Cluster:
             self._give_up(found, progress.late())
             time.sleep(POLL_S / 2)
 
-    def rollout(self, instance: str, timeout: float, say: Said, replace: Collection[str] = ()) -> dict[str, list[int]]:
+    def rollout(
+        self,
+        instance: str,
+        timeout: float,
+        say: Said,
+        replace: Collection[str] = (),
+        least: Mapping[str, int] | None = None,
+    ) -> dict[str, list[int]]:
         """Wait until every pod of a release is there and ready; {component: [ready, wanted]}. Pods of a former template
         that never came up are replaced first, and those named in `replace`.
 
-        timeout: seconds without progress, since an update goes from node to node.
+        timeout: seconds without progress, since an update goes from node to node. least: as `pods.planned` gives it.
         """
         selector = f"app.kubernetes.io/instance={instance}"
         progress = _Progress(timeout, say)
         replaced: set[str] | None = None
         while True:
             controllers = _patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"))
-            wanted = told.wanted(controllers)
+            wanted = told.wanted(controllers, least)
             pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
             if replaced is None:
                 named = [pod for pod in pods if pod["metadata"]["name"] in replace]

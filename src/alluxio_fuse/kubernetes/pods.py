@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -9,6 +10,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import is_ours
+from alluxio_fuse.plan import Plan
 
 #: Ports of counters, as the chart's `alluxio.ports` names them.
 WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
@@ -82,8 +84,17 @@ def progress(component: str, have: int, one: Wanted) -> str:
     return f"{component} {have} of {one.count}{'' if one.done else f' ({one.updated} new)'}"
 
 
-def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, Wanted]:
+def planned(plan: Plan) -> dict[str, int]:
+    """By component of a DaemonSet, on how many nodes of the plan it is to run."""
+    services = (name for services in plan.nodes.values() for name in services)
+    return dict(Counter(name.replace("/", "-") for name in services if name == "worker" or name.startswith("fuse/")))
+
+
+def wanted(controllers: Iterable[Mapping[str, Any]], least: Mapping[str, int] | None = None) -> dict[str, Wanted]:
     """By component.
+
+    least: how many pods a DaemonSet is to have. It says itself how many it wants, but not at once where a node has just
+    been given the label that it selects, and no generation tells that it has not looked yet.
 
     A DaemonSet that updates OnDelete is done at once: its pods of before are left to their readers.
     """
@@ -91,11 +102,12 @@ def wanted(controllers: Iterable[Mapping[str, Any]]) -> dict[str, Wanted]:
     for one in controllers:
         spec, status = one["spec"], one.get("status", {})
         daemons = "desiredNumberScheduled" in status
+        component = spec["template"]["metadata"]["labels"][COMPONENT]
         count = int(status["desiredNumberScheduled"] if daemons else spec.get("replicas", 1))
+        count = max(count, (least or {}).get(component, 0)) if daemons else count
         updated = int(status.get("updatedNumberScheduled" if daemons else "updatedReplicas", 0))
         left = daemons and spec.get("updateStrategy", {}).get("type") == "OnDelete"
         seen = status.get("observedGeneration") == one["metadata"]["generation"]
-        component = spec["template"]["metadata"]["labels"][COMPONENT]
         found[component] = Wanted(count, updated, bool(seen and (left or updated >= count)))
     return found
 

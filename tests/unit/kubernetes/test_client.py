@@ -57,7 +57,7 @@ def worker(ready: bool, image: str = "new", **state: Any) -> dict[str, Any]:
     }
 
 
-WORKERS = {
+WORKERS: dict[str, Any] = {
     "metadata": {"generation": 1},
     "spec": {
         "template": {
@@ -92,6 +92,16 @@ def test_progress_is_said_when_it_changes_and_ends_when_all_are_ready() -> None:
     cluster = Scripted([WORKERS], [[worker(False)], [worker(False)], [worker(True)]])
     assert cluster.rollout("a", 5, said.append) == {"worker": [1, 1]}
     assert said == ["worker 0 of 1", "worker 1 of 1"]
+
+
+def test_a_daemonset_that_has_not_seen_a_new_label_yet_is_waited_for() -> None:
+    said: list[str] = []
+    joined = worker(True) | {"metadata": worker(True)["metadata"] | {"name": "a-worker-2", "uid": "another"}}
+    unaware = WORKERS | {"spec": WORKERS["spec"] | {"updateStrategy": {"type": "OnDelete"}}}
+    answers: list[Answer] = [[worker(True)], [worker(True), joined]]
+    assert Scripted([unaware], [*answers]).rollout("a", 5, said.append) == {"worker": [1, 1]}
+    assert Scripted([unaware], [*answers]).rollout("a", 5, said.append, least={"worker": 2}) == {"worker": [2, 2]}
+    assert said == ["worker 1 of 1", "worker 1 of 2", "worker 2 of 2"]
 
 
 def test_it_gives_up_at_once_when_waiting_is_hopeless() -> None:

@@ -24,7 +24,14 @@ class Noted(Cluster):
         about = [{"name": f"x-{each['app.kubernetes.io/component']}", "labels": each} for each in labels]
         return [{"metadata": each, "spec": {"nodeName": "n1"}, "status": ready} for each in about]
 
-    def rollout(self, _: str, __: float, ___: Any, replace: Any = ()) -> dict[str, list[int]]:
+    def rollout(  # the signature is that of Cluster
+        self,
+        _: str,
+        __: float,
+        ___: Any,
+        replace: Any = (),
+        least: Any = None,  # noqa: ARG002
+    ) -> dict[str, list[int]]:
         self.done.append(f"anew {', '.join(replace)}")
         return {}
 
