@@ -66,7 +66,7 @@ test-lies: setup-dev ## 8 min: what a throughput figure can hide, planted in a r
 drills: setup-dev ## 11 min: faults while others read: what readers saw, for how long, what was started again; status, drift
 	@pytest -q -s tests/drills/test_faults.py tests/drills/test_operations.py
 
-test-upkeep: setup-dev ## 35 min: keys, images, backups and datasets that change under readers; writers; interrupted runs
+test-upkeep: setup-dev ## 42 min: keys, images, backups, datasets and versions that change under readers; writers; interrupted runs
 	@pytest -q -s tests/drills/test_upkeep.py tests/upkeep
 
 test-image: setup-dev ## 4 min: the image's services, caches and properties, and the JVM flags that are planned
