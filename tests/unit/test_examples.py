@@ -9,6 +9,7 @@ import pytest
 import yaml
 from fleets import fleet, host
 
+from alluxio_fuse.chart.values import refusals
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.intent import KNOWN_VARIABLES
 
@@ -25,12 +26,15 @@ SETTINGS = [
 @pytest.mark.parametrize(("page", "block"), SETTINGS)
 def test_settings_are_planned(page: Path, block: str) -> None:
     said = yaml.safe_load(block)
-    said["alluxio_datasets"] = [{"files": 1000, "bytes": "1Gi", **one} for one in said["alluxio_datasets"]]
+    datasets = said.get("alluxio_datasets", [{"name": "any", "source": "s3://bucket/any"}])
+    said["alluxio_datasets"] = [{"files": 1000, "bytes": "1Gi", **one} for one in datasets]
     platform = "kubernetes" if page.name == "kubernetes.md" else said.get("alluxio_platform", "containers")
     hosts = fleet(2, {**said, "alluxio_platform": platform})
     if platform == "host":
         hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
-    assert plan(hosts).fleet["datasets"].amount[0]["source"] == said["alluxio_datasets"][0]["source"]
+    made = plan(hosts)
+    assert made.fleet["datasets"].amount[0]["source"] == datasets[0]["source"]
+    assert refusals(made) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

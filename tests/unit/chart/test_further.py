@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from fleets import IMAGENET, fleet, host
 
 from alluxio_fuse import preflight
@@ -16,7 +13,6 @@ from alluxio_fuse.chart.values import chart_values, refusals
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive
 
-PAGE = Path(__file__).parents[3] / "docs" / "kubernetes.md"
 MONITORED = {"monitoring": {"podMonitor": {"enabled": True}}, "master": {"podAnnotations": {"team": "vision"}}}
 
 
@@ -77,13 +73,6 @@ def test_what_the_chart_does_not_take_is_refused_before_anything_is_changed(
     (found,) = preflight.findings(hosts(**values))
     assert found["path"] == f"{further.VARIABLE}{path}"
     assert reason in found["reason"]
-
-
-def test_the_example_of_the_page_is_taken() -> None:
-    (text,) = re.findall(
-        r"^```yaml\n(alluxio_kubernetes:\n  values:\n.*?)```", PAGE.read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert refusals(planned(**yaml.safe_load(text)["alluxio_kubernetes"]["values"])) == []
 
 
 def test_other_platforms_have_no_chart() -> None:
