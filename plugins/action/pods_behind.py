@@ -22,7 +22,7 @@ class ActionModule(ActionBase):
         """Returns {changed: false, pods: [{name, pod, node, mount_point}]}."""
         import yaml  # noqa: PLC0415 - other platforms do without these packages
 
-        from alluxio_fuse.kubernetes import client  # noqa: PLC0415
+        from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - as above
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)

@@ -23,7 +23,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed, state: {component: [ready, wanted]}, pods: [Pod]}."""
         from alluxio_fuse.kubernetes import client, pods  # noqa: PLC0415 - other platforms do without the package
-        from alluxio_fuse.plan import Plan  # noqa: PLC0415
+        from alluxio_fuse.plan import Plan  # noqa: PLC0415 - as above
 
         super().run(tmp, task_vars)
         args = arguments(self._task, SPEC)
