@@ -34,7 +34,7 @@ def look(point: str, address: str | None, connections: Path) -> Seen:
         "type": mount["type"],
         "options": mount["options"],
         "waiting": fuse_connection.waiting(mount["device"], connections),
-        "readers": users.readers_of(mount["device"]),
+        "readers": users.readers_of(mount),
         "cached": process["cached"],
     }
     return {**found, **_judge(mount["device"], address, process, connections)}

@@ -19,7 +19,7 @@ Mount = dict[str, Any]
 
 
 def parse_mountinfo(text: str) -> list[Mount]:
-    """Mounts in the order of mounting: {point, type, source, options, device "MAJ:MIN", root, shared}."""
+    """Mounts in the order of mounting: {number, point, type, source, options, device "MAJ:MIN", root, shared}."""
     mounts = []
     for line in text.splitlines():
         left, _, right = line.partition(" - ")
@@ -27,6 +27,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         options = fields[5].split(",") + [option for option in tail[2].split(",") if option not in fields[5].split(",")]
         mounts.append(
             {
+                "number": fields[0],
                 "point": _unescape(fields[4]),
                 "type": tail[0],
                 "source": _unescape(tail[1]),

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, Mount, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import (
+    copies_of,
+    namespace_of,
+    number_of,
+    processes,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.opens import openers
 
 BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
@@ -15,70 +22,120 @@ QUERY = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,nohead
 TIMEOUT_S = 10.0
 
 
-def readers_at(path: str, mounts: list[Mount], seconds: float = 0) -> list[str]:
-    """Processes that have a file open or mapped of the mount at `path`, or of a FUSE mount below it.
+def readers_at(path: str, mounts: Sequence[Mount], seconds: float = 0) -> list[str]:
+    """Processes that have a file open or mapped of what is mounted at `path` or below it, whatever its kind.
 
     seconds: how long to wait for those that open one, as a small file is open for some microseconds; where the kernel
     does not tell (OSError), or the mount is hung, there are those of the look before and the one after.
     """
     below = f"{path.rstrip('/')}/"
-    found = [one for one in mounts if one["type"].startswith("fuse") and f"{one['point']}/".startswith(below)]
+    found = [one for one in mounts if f"{one['point']}/".startswith(below) and not _is_plain_folder(one)]
     if not found:
         return []
-    devices = {mount["device"] for mount in found}
-    readers = dict.fromkeys(readers_of(*devices))
+    readers = dict.fromkeys(readers_of(*found))
     if seconds:
-        readers |= dict.fromkeys(_opening([mount["point"] for mount in found], seconds))
-        readers |= dict.fromkeys(readers_of(*devices))
+        readers |= dict.fromkeys(_opening(found, seconds))
+        readers |= dict.fromkeys(readers_of(*found))
     return list(readers)
 
 
-def _opening(points: list[str], seconds: float) -> list[str]:
+def _is_plain_folder(mount: Mount) -> bool:
+    """Whether a folder was only made a mount of itself, so that mounts below it are shared: nobody reads it."""
+    return bool(
+        mount["root"] != "/" and mount["point"].endswith(mount["root"]) and not mount["type"].startswith("fuse")
+    )
+
+
+def _opening(shown: Sequence[Mount], seconds: float) -> list[str]:
+    copies = copies_of(shown)
     try:
-        said = in_child(lambda: openers(points, seconds), seconds + TIMEOUT_S)
+        said = in_child(lambda: openers([one["point"] for one in shown], seconds, copies.others), seconds + TIMEOUT_S)
     except OSError:
         return []
     return [] if said == HUNG else list(said)
 
 
-def readers_of(*devices: str) -> list[str]:
-    """Processes, in whatever container, that have a file open or mapped of the filesystems `devices` ("MAJ:MIN").
+def readers_of(*shown: Mount) -> list[str]:
+    """Processes, in whatever container, that have a file open or mapped of what the mounts `shown` show.
 
-    Files are told by the mount that the kernel names for them: a path is another one in a container, and asking the
-    file itself would hang on a mount that is dead.
+    Files are told by the number of the mount that they were opened through: a path is another one in a container, a
+    disk is also that of other folders, and asking the file itself would hang on a mount that is dead.
     """
-    known: dict[str, set[str]] = {}
-    found = []
-    for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+    copies = copies_of(shown)
+    readers, unknown = {}, {}
+    mapped = _Mapped()
+    for process in processes():
         try:
-            space = os.readlink(process / "ns/mnt")  # noqa: PTH115 (a link that leads nowhere)
-            if space not in known:
-                known[space] = _mounts_on(devices, (process / "mountinfo").read_text())
-            if _opened(process, known[space]) or _mapped(process, devices):
-                found.append(f"{(process / 'comm').read_text().strip()} ({process.name})")
+            name = f"{(process / 'comm').read_text().strip()} ({process.name})"
+            held = {**_opened(process), **mapped.of(process)}
         except OSError:  # ended meanwhile, or is a thread of the kernel
             continue
+        readers[name] = not copies.numbers.isdisjoint(held.values())
+        unknown[name] = [link for link, number in held.items() if number not in copies.others]
+    former = _of_former({name: links for name, links in unknown.items() if links and not readers[name]}, shown)
+    return [name for name, reads in readers.items() if reads or name in former]
+
+
+def _opened(process: Path) -> dict[Path, str]:
+    """By the link to each open file, the number of the mount that it was opened through."""
+    found = {}
+    for info in (process / "fdinfo").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found[process / "fd" / info.name] = number_of(info)
     return found
 
 
-def _mounts_on(devices: Collection[str], mountinfo: str) -> set[str]:
-    """Numbers of the mounts of `devices`."""
-    return {number for number, _, found, *_ in map(str.split, mountinfo.splitlines()) if found in devices}
+class _Mapped:
+    """By the link to each mapped file the same: a mapping outlives its file descriptor, as where tensors are read."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, ...], str] = {}  # libraries are mapped by most processes: each is asked for once
+
+    def of(self, process: Path) -> dict[Path, str]:
+        space, found = namespace_of(process), {}
+        for line in (process / "maps").read_text(errors="surrogateescape").splitlines():
+            area, _, _, device, inode, *path = line.split(maxsplit=5)
+            if inode == "0":
+                continue
+            file, link = (space, device, inode, *path), process / "map_files" / area
+            with suppress(FileNotFoundError):  # unmapped meanwhile
+                found[link] = self._numbers[file] = self._numbers.get(file) or _mapped_through(link)
+        return found
 
 
-def _opened(process: Path, mounts: set[str]) -> bool:
-    return bool(mounts) and any(_mount_id(info) in mounts for info in (process / "fdinfo").iterdir())
+def _mapped_through(link: Path) -> str:
+    """The number of the mount of a mapping; O_PATH asks nothing of what is mounted."""
+    opened = os.open(link, os.O_PATH)
+    try:
+        return number_of(Path(f"/proc/self/fdinfo/{opened}"))
+    finally:
+        os.close(opened)
 
 
-def _mapped(process: Path, devices: Collection[str]) -> bool:
-    """Whether a mapping outlives its file descriptor, as where tensors are read."""
-    wanted = {"{:02x}:{:02x}".format(*map(int, device.split(":"))) for device in devices}
-    return any(line.split(maxsplit=4)[3] in wanted for line in (process / "maps").read_text().splitlines())
+def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) -> set[str]:
+    """Of processes with files whose mount is in no namespace any more, those that read what `shown` shows now.
+
+    Such a file has a path from the root of its former mount, and one that was mounted here before has it here, too.
+    """
+    points = [one["point"] for one in shown if not one["type"].startswith("fuse")]
+    paths = {name: list(filter(None, map(_path_below_root, links))) for name, links in unknown.items()}
+
+    def look() -> list[str]:
+        return [
+            name for name, found in paths.items() if any(os.path.lexists(p + path) for p in points for path in found)
+        ]
+
+    said = in_child(look, TIMEOUT_S) if points and any(paths.values()) else []
+    return set() if said == HUNG else set(said)
 
 
-def _mount_id(info: Path) -> str:
-    fields = dict(line.split(":\t") for line in info.read_text().splitlines()[:4] if ":\t" in line)
-    return fields.get("mnt_id", "").strip()
+def _path_below_root(link: Path) -> str:
+    """Where a file was from the root of its mount; "" where it never had a place, as a pipe, or was the root itself."""
+    try:
+        path = os.readlink(link)  # noqa: PTH115 (a link that leads nowhere)
+    except OSError:
+        return ""
+    return path if path.startswith("/") and path != "/" else ""
 
 
 def parse_utilisation(text: str) -> list[str]:

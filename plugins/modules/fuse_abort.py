@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mounts, users
 
 DOCUMENTATION = r"""
 module: fuse_abort
@@ -52,7 +52,8 @@ def main() -> None:
         module.fail_json(msg=str(refused))
     with fuse_connection.control() as connections:
         waiting = fuse_connection.waiting(device, connections)
-        readers = users.readers_of(device)
+        mount = mounts.mount_at(mounts.read_mounts(), module.params["mount_point"])
+        readers = users.readers_of(mount) if mount else []
         if waiting is not None and not module.check_mode:
             fuse_connection.abort(device, connections)
     module.exit_json(changed=waiting is not None, readers=readers, waiting=waiting or 0)

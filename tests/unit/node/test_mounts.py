@@ -22,6 +22,7 @@ def test_table() -> None:
     table = mounts.parse_mountinfo(TABLE)
     assert [mount["shared"] for mount in table] == [False, True, True, False, False, False]
     assert table[2] == {
+        "number": "60",
         "point": "/mnt/data set",
         "type": "fuse.alluxio-fuse",
         "source": "alluxio-fuse",

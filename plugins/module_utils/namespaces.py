@@ -1,0 +1,64 @@
+"""The mounts of every mount namespace of a node, and which of them show what a given mount shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, parse_mountinfo
+
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Copies:
+    """A few mounts, and what of them is mounted in whatever container.
+
+    numbers: of the mounts, in every namespace, that show them or a part of them. others: of all other mounts.
+    """
+
+    numbers: frozenset[str]
+    others: frozenset[str]
+
+
+def processes() -> list[Path]:
+    """The folders of all processes, the oldest numbers first."""
+    return sorted(PROC.glob("[0-9]*"), key=lambda path: int(path.name))
+
+
+def copies_of(shown: Collection[Mount]) -> Copies:
+    """What is mounted of `shown` in every mount namespace that has a process."""
+    everywhere = list(_everywhere())
+    numbers = {mount["number"] for mount in everywhere if any(_shows(mount, one) for one in shown)}
+    return Copies(frozenset(numbers), frozenset(mount["number"] for mount in everywhere) - numbers)
+
+
+def namespace_of(process: Path) -> str:
+    """The name of the mount namespace of a process; an OSError where it has none, as a thread of the kernel."""
+    return os.readlink(process / "ns/mnt")  # noqa: PTH115 (a link that leads nowhere)
+
+
+def number_of(info: Path) -> str:
+    """The number of the mount that a file was opened through, of /proc/…/fdinfo/N."""
+    fields = dict(line.split(":\t") for line in info.read_text().splitlines()[:4] if ":\t" in line)
+    return fields.get("mnt_id", "").strip()
+
+
+def _everywhere() -> Iterable[Mount]:
+    seen = set()
+    for process in processes():
+        try:
+            space = namespace_of(process)
+            if space not in seen:
+                text = (process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+                yield from parse_mountinfo(text)
+                seen.add(space)
+        except OSError:  # ended meanwhile, or is a thread of the kernel
+            continue
+
+
+def _shows(mount: Mount, other: Mount) -> bool:
+    """Whether a mount shows the filesystem of another one, from the same folder or one below it."""
+    return mount["device"] == other["device"] and f"{mount['root']}/".startswith(f"{other['root'].rstrip('/')}/")

@@ -1,0 +1,84 @@
+"""Readers are told whatever a dataset's path is made of, in whatever container they are, and however they read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, users
+from compositions import FILE, WAYS, composition
+
+OPEN = "held = open(sys.argv[1], 'rb')"
+MAPPED = """number = os.open(sys.argv[1], os.O_RDONLY)
+held = mmap.mmap(number, 0, prot=mmap.PROT_READ)
+os.closerange(3, 64)  # with the copy of Python's own that a mapping of Rust does not have"""
+FOR_MICROSECONDS = """print(flush=True)
+while True:
+    open(sys.argv[1], "rb").close()
+    time.sleep(0.1)"""
+CONTAINER = ("unshare", "--mount", "--propagation", "slave")
+
+
+@contextmanager
+def reader(how: str, file: Path, *container: str) -> Iterator[str]:
+    """A process that reads; gives how it is told."""
+    program = f"import mmap, os, sys, time\n{how}\nprint(flush=True)\ntime.sleep(600)"
+    command = [*container, sys.executable, "-c", program, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd="/") as running:
+        try:
+            assert running.stdout is not None
+            running.stdout.readline()
+            yield f"({running.pid})"
+        finally:
+            running.kill()
+
+
+def told(point: Path, seconds: float = 0) -> str:
+    return " ".join(users.readers_at(str(point), mounts.read_mounts(), seconds))
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    """How it is composed."""
+    return str(request.param)
+
+
+@pytest.fixture
+def point(way: str, tmp_path: Path) -> Iterator[Path]:
+    """Where a composition is mounted."""
+    with composition(way, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("container", [(), CONTAINER], ids=["host", "container"])
+@pytest.mark.parametrize("how", [OPEN, MAPPED], ids=["open", "mapped"])
+def test_who_holds_a_file_is_told(point: Path, how: str, container: tuple[str, ...]) -> None:
+    assert told(point) == ""
+    with reader(how, point / FILE, *container) as number:
+        assert number in told(point)
+        assert number in told(point.parent)
+
+
+def test_who_holds_one_for_microseconds_is_told(point: Path) -> None:
+    with reader(FOR_MICROSECONDS, point / FILE, *CONTAINER) as number:
+        assert number in told(point, seconds=1)
+
+
+@pytest.mark.parametrize("how", [OPEN, MAPPED, FOR_MICROSECONDS], ids=["open", "mapped", "for microseconds"])
+def test_who_reads_the_folder_beside_it_is_not_told(point: Path, how: str) -> None:
+    with reader(how, point.parent / "media/neighbour" / FILE):
+        assert told(point, seconds=0.5) == ""
+
+
+@pytest.mark.parametrize("how", [OPEN, MAPPED], ids=["open", "mapped"])
+def test_who_holds_a_file_of_what_was_mounted_before_is_told(point: Path, way: str, how: str, tmp_path: Path) -> None:
+    with reader(how, point / FILE) as number:
+        (tmp_path / "next").mkdir()
+        with composition(way, tmp_path / "next") as after:
+            subprocess.run(["umount", "--lazy", str(point)], check=True)
+            subprocess.run(["mount", "--bind", str(after), str(point)], check=True)
+            assert number in told(point)
