@@ -30,7 +30,7 @@ def processes() -> list[Path]:
 
 def copies_of(shown: Collection[Mount]) -> Copies:
     """What is mounted of `shown` in every mount namespace that has a process."""
-    everywhere = list(_everywhere())
+    everywhere = list(every_mount())
     numbers = {mount["number"] for mount in everywhere if any(_shows(mount, one) for one in shown)}
     return Copies(frozenset(numbers), frozenset(mount["number"] for mount in everywhere) - numbers)
 
@@ -46,7 +46,8 @@ def number_of(info: Path) -> str:
     return fields.get("mnt_id", "").strip()
 
 
-def _everywhere() -> Iterable[Mount]:
+def every_mount() -> Iterable[Mount]:
+    """The mounts of every mount namespace that has a process."""
     seen = set()
     for process in processes():
         try:

@@ -20,7 +20,7 @@ import sys
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +65,14 @@ class Share(NamedTuple):
 
 
 def load(path: str) -> tuple[dict[str, Any], list[Entry]]:
-    """Header of a manifest, and the files that a check reads. JSON lines, the header first."""
+    """Header of a manifest, and the files that a check reads."""
+    rows = read_manifest(path)
+    header = next(rows)
+    return header, [Entry(row["path"], row["size"], row["digest"].get("value")) for row in rows if is_read(row)]
+
+
+def read_manifest(path: str) -> Iterator[dict[str, Any]]:
+    """The header of a manifest, and one row after the other: JSON lines."""
     with Path(path).open(encoding="ascii") as lines:
         header = json.loads(next(lines))
         if header.get("version") != MANIFEST_VERSION:
@@ -73,8 +80,8 @@ def load(path: str) -> tuple[dict[str, Any], list[Entry]]:
                 f"{path} is of version {header.get('version')}, and version {MANIFEST_VERSION} is read:"
                 " playbooks/nodes.yml makes it anew"
             )
-        rows = (row for row in map(json.loads, lines) if is_read(row))
-        return header, [Entry(row["path"], row["size"], row["digest"].get("value")) for row in rows]
+        yield header
+        yield from map(json.loads, lines)
 
 
 def is_read(row: dict[str, Any]) -> bool:

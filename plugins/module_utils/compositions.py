@@ -1,0 +1,133 @@
+"""What a dataset's path is made of: a folder on the node's own media, and where that holds a part, the FUSE mount.
+
+A composition is mounted once in a place of its own, its view, and published by a copy of that mount. A path changes
+from one composition to the next without a moment at which it shows nothing; open files read on from the former one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mounts, users
+
+SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table
+REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"
+
+
+class InUseError(Exception):
+    """A path that this kernel cannot change under its readers; the message names them."""
+
+
+class Name(NamedTuple):
+    """A file that a part of a dataset shows: its path below the dataset, and what `stat` says of it."""
+
+    path: str
+    size: int
+    mode: int
+    uid: int
+    gid: int
+    mtime: int
+
+
+def view_of_folder(folder: str, view: str) -> None:
+    """A whole dataset: the folder itself, which needs neither FUSE nor Alluxio."""
+    mount_calls.bind(folder, view)
+
+
+def view_of_layers(names: str, layers: Sequence[str], view: str) -> None:
+    """A dataset of which the first of `layers` that has a file gives its bytes; folder `names` says what there is.
+
+    An overlay of data-only layers (Linux 6.5): the kernel asks the last layer, the FUSE mount, for nothing but the
+    bytes of files that no other one has.
+    """
+    lower = "::".join(_escaped(folder) for folder in (names, *layers))
+    mount_calls.mount("overlay", SOURCE, view, f"metacopy=on,lowerdir={lower}")
+
+
+def write_names(folder: str, names: Iterable[Name]) -> None:
+    """Fills folder `names` of view_of_layers: empty files with the sizes and rights of the real ones."""
+    for name in names:
+        path = Path(folder, name.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            os.truncate(file.fileno(), name.size)
+            os.fchown(file.fileno(), name.uid, name.gid)
+            os.fchmod(file.fileno(), name.mode)
+            os.setxattr(file.fileno(), REDIRECT, os.fsencode(f"/{name.path}"))
+            os.setxattr(file.fileno(), METACOPY, b"")
+            os.utime(file.fileno(), (name.mtime, name.mtime))
+
+
+def can_layer(folder: str) -> bool:
+    """Whether this kernel and the filesystem of `folder` take part in view_of_layers, by doing it once there."""
+    probe = Path(folder, f".probe-{os.getpid()}")
+    names, data, view = (str(probe / part) for part in ("names", "data", "view"))
+    try:
+        for made in (names, data, view):
+            Path(made).mkdir(parents=True)
+        Path(data, "file").write_bytes(b"seen")
+        write_names(names, [Name("file", 4, 0o444, os.geteuid(), os.getegid(), 0)])
+        view_of_layers(names, [data], view)
+        try:
+            return Path(view, "file").read_bytes() == b"seen"
+        finally:
+            mount_calls.detach(view)
+    except OSError:
+        return False
+    finally:
+        _remove(probe)
+
+
+def publish(view: str, path: str) -> None:
+    """Shows at `path` what is mounted at `view`, in place of what is mounted there.
+
+    A kernel before 6.5 cannot do so in one step: where somebody reads, it is left as it is (InUseError).
+    """
+    table = mounts.read_mounts()
+    handle = mount_calls.copy(view)
+    try:
+        if mounts.mount_at(table, path) is None:
+            mount_calls.attach(handle, path)
+            return
+        try:
+            mount_calls.attach(handle, path, beneath=True)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            withdraw(path)
+            mount_calls.attach(handle, path)
+        else:
+            mount_calls.detach(path)
+    finally:
+        os.close(handle)
+
+
+def withdraw(path: str, *, in_use: bool = False) -> bool:
+    """Takes away what is mounted at `path`; whether there was anything. `in_use`: also from those who read it."""
+    table = mounts.read_mounts()
+    if mounts.mount_at(table, path) is None:
+        return False
+    if readers := [] if in_use else users.readers_at(path, table):
+        raise InUseError(f"{path} is read by {', '.join(readers)}")
+    mount_calls.detach(path)
+    return True
+
+
+def _escaped(folder: str) -> str:
+    """A folder as an overlay's options have it."""
+    return "".join(f"\\{letter}" if letter in "\\:," else letter for letter in folder)
+
+
+def _remove(folder: Path) -> None:
+    for at, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            Path(at, name).unlink()
+        for name in folders:
+            Path(at, name).rmdir()
+    with suppress(FileNotFoundError):
+        folder.rmdir()

@@ -1,0 +1,64 @@
+"""The kernel's calls for mounts that mount(8) of older distributions does not offer, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+# asm-generic/unistd.h, linux/mount.h, linux/fcntl.h: the same numbers on every processor of 64 bits
+OPEN_TREE, MOVE_MOUNT = 428, 429
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 0x1, os.O_CLOEXEC
+MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_BENEATH = 0x4, 0x200
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 0x1, 0x2, 0x4, 0x20, 0x1000
+MNT_DETACH, UMOUNT_NOFOLLOW = 0x2, 0x8
+AT_FDCWD = -100
+READ_ONLY = MS_RDONLY | MS_NOSUID | MS_NODEV
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def mount(kind: str, source: str, path: str, options: str = "") -> None:
+    """Mounts a filesystem, read-only; `options` may be longer than mount(8) of util-linux 2.39 lets through."""
+    _mount(source, path, kind, READ_ONLY, options)
+
+
+def bind(folder: str, path: str) -> None:
+    """Shows a folder at another place, where nobody can write."""
+    _mount(folder, path, None, MS_BIND, "")
+    _mount("none", path, None, MS_BIND | MS_REMOUNT | READ_ONLY, "")
+
+
+def copy(path: str) -> int:
+    """What is mounted at `path` once more, in no folder yet; its handle, to be closed."""
+    return _called(OPEN_TREE, AT_FDCWD, os.fsencode(path), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
+
+
+def attach(handle: int, path: str, beneath: bool = False) -> None:
+    """Mounts a copy at `path`: on top of what is mounted there, or directly beneath that (Linux 6.5, else EINVAL)."""
+    flags = MOVE_MOUNT_F_EMPTY_PATH | (MOVE_MOUNT_BENEATH if beneath else 0)
+    _called(MOVE_MOUNT, handle, b"", AT_FDCWD, os.fsencode(path), flags)
+
+
+def detach(path: str) -> None:
+    """Takes the topmost mount at `path` out of the file tree, of every namespace that shares it; open files read on."""
+    if _LIBC.umount2(os.fsencode(path), MNT_DETACH | UMOUNT_NOFOLLOW) < 0:
+        raise _error(f"umount of {path}")
+
+
+def _mount(source: str, path: str, kind: str | None, flags: int, options: str) -> None:
+    type_ = kind.encode() if kind else None
+    flags_ = ctypes.c_ulong(flags)
+    if _LIBC.mount(os.fsencode(source), os.fsencode(path), type_, flags_, os.fsencode(options)) < 0:
+        raise _error(f"mount of {source} at {path}")
+
+
+def _called(number: int, *arguments: object) -> int:
+    result: int = _LIBC.syscall(number, *arguments)
+    if result < 0:
+        raise _error(f"system call {number}")
+    return result
+
+
+def _error(what: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{what}: {os.strerror(number)}")

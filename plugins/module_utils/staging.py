@@ -1,0 +1,178 @@
+"""Copies a dataset onto a node's own medium: each file verified before it gets its name, and never written again.
+
+The digest of a file stands beside its bytes, in an extended attribute: a file that has it, and the manifest's size, is
+right, so an interrupted copy goes on where it was.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+
+PART = ".part-"  # of names that files have until they are right, at the root of the copy
+DIGEST = "trusted.alluxio_fuse.sha256"  # one letter, whose digest it is, and the digest
+OF_SOURCE, OF_FIRST_READ = b"s", b"f"
+BUFFER_BYTES = 1 << 20
+BATCH_FILES, BATCH_BYTES = 256, 64 << 20  # that become durable together: a sync of each small file would cost more
+MAX_PROBLEMS = 10
+
+
+class Rights(NamedTuple):
+    """Whose files and folders are, and who may read and enter them; writing is nobody's."""
+
+    uid: int
+    gid: int
+    mode: int
+
+
+class Staged(NamedTuple):
+    """Files and bytes that are there, of how many files the digest is the source's, and how many were copied for it."""
+
+    files: int
+    bytes: int
+    of_source: int
+    copied: int
+    problems: list[reader.Problem]
+
+
+class WrongBytesError(Exception):
+    """A file that is not what the manifest says."""
+
+
+def stage(manifest: str, source: str, folder: str, rights: Rights, processes: int) -> Staged:
+    """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
+
+    Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for former in Path(folder).glob(f"{PART}*"):
+        former.unlink()
+    shares = reader.fork_map(
+        lambda numbers: _Copier(source, folder, rights, numbers[0]).copy_all(_rows(manifest, numbers[0], processes)),
+        [[number] for number in range(processes)],
+    )
+    return Staged(
+        files=sum(share.files for share in shares),
+        bytes=sum(share.bytes for share in shares),
+        of_source=sum(share.of_source for share in shares),
+        copied=sum(share.copied for share in shares),
+        problems=[problem for share in shares for problem in share.problems][:MAX_PROBLEMS],
+    )
+
+
+def digest_of(path: str | int) -> tuple[bytes, str] | None:
+    """OF_SOURCE or OF_FIRST_READ, and the sha256 that a staged file had as it was copied; None where it has none."""
+    try:
+        kept = os.getxattr(path, DIGEST)
+    except OSError:
+        return None
+    return kept[:1], kept[1:].hex()
+
+
+def _rows(manifest: str, number: int, processes: int) -> Iterator[dict[str, Any]]:
+    """Every row whose place is `number` modulo `processes`, of what a mount serves."""
+    rows = islice(reader.read_manifest(manifest), 1 + number, None, processes)
+    return (row for row in rows if row["type"] in ("file", "folder", "link") and not row.get("unreadable"))
+
+
+class _Copier:
+    """Copies one share. Files are written, made durable, and only then named: a crash leaves nothing half."""
+
+    def __init__(self, source: str, folder: str, rights: Rights, number: int) -> None:
+        self._source, self._folder, self._rights, self._number = Path(source), Path(folder), rights, number
+        self._made: set[Path] = set()
+        self._written: list[tuple[Path, Path]] = []
+        self._bytes = 0
+
+    def copy_all(self, rows: Iterator[dict[str, Any]]) -> Staged:
+        files = size = of_source = copied = 0
+        problems: list[reader.Problem] = []
+        self._make_folder(self._folder)
+        for row in rows:
+            path, served = self._folder / row["path"], self._source / row["path"]
+            if row["type"] == "folder" or (row["type"] == "link" and served.is_dir()):
+                self._make_folder(path)
+                continue
+            kept = digest_of(str(path))
+            if kept is None or (row["type"] == "file" and path.stat().st_size != row["size"]):
+                try:
+                    kept = self._copy(served, path, row)
+                except (WrongBytesError, FileNotFoundError) as wrong:
+                    problems.append({"path": row["path"], "problem": str(wrong)})
+                    continue
+                copied += 1
+            files, size, of_source = files + 1, size + row["size"], of_source + (kept[0] == OF_SOURCE)
+        self._name()
+        return Staged(files, size, of_source, copied, problems[:MAX_PROBLEMS])
+
+    def _copy(self, served: Path, path: Path, row: dict[str, Any]) -> tuple[bytes, str]:
+        """Writes a file under a name that it does not keep: whose digest it has, and which."""
+        known = row.get("digest", {}).get("value")
+        part = self._folder / f"{PART}{self._number}-{len(self._written)}"
+        with served.open("rb", buffering=0) as read, part.open("wb", buffering=0) as written:
+            about = os.fstat(read.fileno())
+            wanted = row["size"] if row["type"] == "file" else about.st_size
+            if about.st_size != wanted:
+                raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
+            written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
+            digest = _copy_bytes(read.fileno(), written.fileno())
+            if written.tell() != wanted or (known and digest.hex() != known):
+                raise WrongBytesError("its bytes are not those of the manifest")
+            kind = OF_SOURCE if known else OF_FIRST_READ
+            os.setxattr(written.fileno(), DIGEST, kind + digest)
+            os.fchown(written.fileno(), self._rights.uid, self._rights.gid)
+            os.fchmod(written.fileno(), self._rights.mode & 0o444)
+            os.utime(written.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+        self._written.append((part, path))
+        self._bytes += wanted
+        if len(self._written) >= BATCH_FILES or self._bytes >= BATCH_BYTES:
+            self._name()
+        return kind, digest.hex()
+
+    def _name(self) -> None:
+        if self._written:
+            _sync(self._folder)
+        for part, path in self._written:
+            self._make_folder(path.parent)
+            part.replace(path)
+        self._written, self._bytes = [], 0
+
+    def _make_folder(self, path: Path) -> None:
+        """A folder, and those that lead to it from the copy's own, with the rights of a dataset."""
+        if path in self._made:
+            return
+        if path != self._folder:
+            self._make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        os.chown(path, self._rights.uid, self._rights.gid)
+        path.chmod(self._rights.mode & 0o555)
+        self._made.add(path)
+
+
+def _copy_bytes(read: int, written: int) -> bytes:
+    """Copies to the end; the sha256 of it."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(BUFFER_BYTES))
+    while length := os.readv(read, [buffer]):
+        digest.update(buffer[:length])
+        left = buffer[:length]
+        while left:
+            left = left[os.write(written, left) :]
+    return digest.digest()
+
+
+def _sync(folder: Path) -> None:
+    """Everything that was written to a filesystem is on its medium."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(handle) < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"syncfs of {folder}: {os.strerror(number)}")
+    finally:
+        os.close(handle)

@@ -1,0 +1,125 @@
+"""A staged copy is the source's bytes or says what is not, and an interrupted one goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import staging
+from manifests import save
+
+OURS = staging.Rights(os.geteuid(), os.getegid(), 0o755)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder of small files, an empty one, a hidden one, a large one, a link and an empty folder."""
+    root = tmp_path / "source"
+    for number in range(600):
+        file = root / f"class{number % 7}" / f"{number}.jpg"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(os.urandom(number))
+    (root / ".hidden").write_bytes(b"hidden")
+    (root / "large").write_bytes(os.urandom(3 << 20))
+    (root / "link").symlink_to("class1/1.jpg")
+    (root / "empty").mkdir()
+    return root
+
+
+@pytest.fixture
+def manifest(source: Path, tmp_path: Path) -> Path:
+    """Its manifest."""
+    return save(source, tmp_path / "manifest.jsonl")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in 16 MiB of memory."""
+    medium = tmp_path / "memory"
+    medium.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "stage", str(medium)], check=True)
+    try:
+        yield medium / "stage"
+    finally:
+        subprocess.run(["umount", "--lazy", str(medium)], check=True)
+
+
+@pytest.fixture(params=["disk", "memory"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where it is staged."""
+    return Path(request.getfixturevalue("memory")) if request.param == "memory" else tmp_path / "stage"
+
+
+def tree(root: Path) -> dict[str, str]:
+    """By name, what a reader finds: a digest, or that it is a folder."""
+    found = sorted(root.rglob("*"))
+    return {
+        str(path.relative_to(root)): "folder" if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+    }
+
+
+def stage(manifest: Path, source: Path, folder: Path, rights: staging.Rights = OURS) -> staging.Staged:
+    return staging.stage(str(manifest), str(source), str(folder), rights, processes=3)
+
+
+def test_a_copy_has_every_name_and_byte_of_the_source(manifest: Path, source: Path, folder: Path) -> None:
+    staged = stage(manifest, source, folder)
+    assert tree(folder) == tree(source)
+    assert (staged.files, staged.copied, staged.problems) == (603, 603, [])
+    assert (folder / "large").stat().st_mtime == (source / "large").stat().st_mtime
+    assert stage(manifest, source, folder).copied == 0
+
+
+def test_files_and_folders_are_those_of_the_readers(manifest: Path, source: Path, folder: Path) -> None:
+    stage(manifest, source, folder, staging.Rights(12345, 54321, 0o750))
+    rights = {(about.st_uid, about.st_gid, oct(about.st_mode & 0o7777)) for about in map(Path.stat, folder.rglob("*"))}
+    assert rights == {(12345, 54321, "0o550"), (12345, 54321, "0o440")}
+    assert folder.stat().st_mode & 0o7777 == 0o550
+
+
+def test_the_digest_stands_beside_the_bytes(manifest: Path, source: Path, folder: Path) -> None:
+    rows = manifest.read_text().splitlines()
+    kept = [json.loads(row) for row in rows]
+    for row in kept:
+        if row.get("path") == "large":
+            row["digest"] = {"of": "none"}
+    manifest.write_text("".join(f"{json.dumps(row)}\n" for row in kept))
+    staged = stage(manifest, source, folder)
+    digest = hashlib.sha256((source / "large").read_bytes()).hexdigest()
+    assert staging.digest_of(str(folder / "large")) == (staging.OF_FIRST_READ, digest)
+    assert staging.digest_of(str(folder / "class1/1.jpg"))[0] == staging.OF_SOURCE  # type: ignore[index]
+    assert staged.files - staged.of_source == 3  # with link and hidden file, of which a manifest has no digest
+
+
+@pytest.mark.parametrize("change", [b"x" * 7, b"longer than before", b""])
+def test_a_file_that_is_not_the_manifests_is_left_out_and_named(
+    manifest: Path, source: Path, folder: Path, change: bytes
+) -> None:
+    (source / "class0/7.jpg").write_bytes(change)
+    (source / "class1/8.jpg").unlink()
+    staged = stage(manifest, source, folder)
+    assert sorted(problem["path"] for problem in staged.problems) == ["class0/7.jpg", "class1/8.jpg"]
+    assert not (folder / "class0/7.jpg").exists()
+    assert staged.files == 601
+
+
+def test_an_interrupted_copy_goes_on(manifest: Path, source: Path, folder: Path) -> None:
+    """What a crash leaves: a file without a name, one cut short by a medium that lied, and some that are right."""
+    stage(manifest, source, folder)
+    (folder / f"{staging.PART}0-1").write_bytes(b"half")
+    (folder / "class0/7.jpg").unlink()
+    os.truncate(folder / "class1/8.jpg", 3)
+    assert stage(manifest, source, folder).copied == 2
+    assert tree(folder) == tree(source)
+
+
+def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> None:
+    (source / "huge").write_bytes(bytes(20 << 20))
+    with pytest.raises(OSError, match="No space left"):
+        stage(save(source, tmp_path / "manifest.jsonl"), source, memory)
