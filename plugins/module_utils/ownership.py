@@ -66,7 +66,21 @@ def load(state_dir: str, name: str) -> dict[str, Any]:
         )
     if owner != name:
         raise RecordError(f"{path} belongs to deployment '{owner}', not to '{name}': give this one another name")
-    return dict(record)
+    return {**record, "items": [_of_now(item) for item in items]}
+
+
+def _of_now(item: Item) -> Item:
+    """The item with the role that makes it now: up to version 0.3.0 role `limits` did what three roles do."""
+    data = item.get("data") or {}
+    if data.get("role") != "limits":
+        return item
+    if item["kind"] == "sysctl" or item["id"].startswith(("/etc/sysctl.d", "/etc/udev")):
+        role = "kernel_settings"
+    elif "mount-settings" in Path(item["id"]).parts:
+        role = "mount_settings"
+    else:
+        role = "open_files"
+    return {**item, "data": {**data, "role": role}}
 
 
 def update(

@@ -49,10 +49,6 @@ short:
   description: Whether a restart is needed for C(wanted), because that process may open fewer, or has failed.
   returned: success
   type: bool
-systemd:
-  description: Whether systemd is PID 1, so that what holds at boot is read.
-  returned: success
-  type: bool
 """
 
 from pathlib import Path
@@ -76,8 +72,7 @@ def main() -> None:
     )
     kernel = int(Path("/proc/sys/fs/nr_open").read_text(encoding="ascii"))
     about, unit = system.read_system(), module.params["unit"]
-    systemd = about["service_manager"] == "systemd"
-    asked = systemd and unit
+    asked = about["service_manager"] == "systemd" and unit
     process = units.open_files(unit) if asked else None
     failed = bool(asked) and units.show(unit, "ActiveState").get("ActiveState") in ("failed", "activating")
     module.exit_json(
@@ -87,7 +82,6 @@ def main() -> None:
         unit=unit_limit(units.show(unit, "LoadState", "LimitNOFILE"), kernel) if asked else None,
         process=process,
         short=failed or (process is not None and process < module.params["wanted"]),
-        systemd=systemd,
     )
 
 

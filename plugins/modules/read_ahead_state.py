@@ -38,6 +38,10 @@ settings:
   returned: success
   type: list
   elements: dict
+systemd:
+  description: Whether systemd is PID 1, so that what holds at boot is read.
+  returned: success
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -53,11 +57,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    machine = system.machine_id() or system.read_system()["hostname"]
+    about = system.read_system()
+    machine = system.machine_id() or about["hostname"]
     settings = readahead.read_ahead_settings(
         module.params["media"], mounts.read_mounts(), module.params["name"], machine
     )
-    module.exit_json(changed=False, settings=settings)
+    module.exit_json(changed=False, settings=settings, systemd=about["service_manager"] == "systemd")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Role limits restarts containerd on one node after the other, and stops where it does not come back."""
+"""Role open_files restarts containerd on one node after the other, and stops where it does not come back."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ ExecStartPre=/bin/sh -c "! test -e /srv/broken"
 ExecStart=/usr/bin/python3 /srv/containerd.py
 """
 FILES = 19000
+RECORD = "/var/lib/alluxio-fuse/owned.json"
 PLAY = [
     {
         "hosts": "all",
         "gather_facts": False,
-        "tasks": [{"ansible.builtin.include_role": {"name": "limits", "tasks_from": "{{ entry }}"}}],
+        "tasks": [{"ansible.builtin.include_role": {"name": "open_files", "tasks_from": "{{ entry }}"}}],
     }
 ]
 #: An address made of the host's name, as many inventories have it, which a task that is delegated would misread.
@@ -47,8 +48,8 @@ NODE = {
     "ansible_host": "alluxio-fuse-test-containerd{{ inventory_hostname[1:] }}",
     "ansible_user": "root",
     "ansible_python_interpreter": "/usr/bin/python3",
-    "limits_engine": "containerd",
-    "limits_nofile": FILES,
+    "open_files_engine": "containerd",
+    "open_files_limit": FILES,
 }
 
 
@@ -132,6 +133,7 @@ def test_one_node_follows_the_other(job: Job) -> None:
         again = job(entry)
         assert again.stdout.count("changed=0") == 3, again.stdout
         assert {number: process(number) for number in NODES} == before
+        inside(1, f"sed -i s/open_files/limits/ {RECORD}")  # the role's name up to version 0.3.0
     foretold = job("main", "--check")
     assert "changed: [n3]" in foretold.stdout, foretold.stdout
     assert {number: process(number) for number in NODES} == before

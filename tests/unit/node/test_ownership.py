@@ -75,6 +75,31 @@ def test_what_cannot_be_trusted_is_refused(tmp_path: Path, text: str, reason: st
         ownership.load(str(tmp_path), "a")
 
 
+FORMER = [
+    ("file", "/etc/security/limits.d/90-a.conf", "open_files"),
+    ("directory", "/etc/systemd/system/containerd.service.d", "open_files"),
+    ("file", "/etc/systemd/system/containerd.service.d/90-a.conf", "open_files"),
+    ("directory", "/etc/sysctl.d", "kernel_settings"),
+    ("file", "/etc/sysctl.d/90-a.conf", "kernel_settings"),
+    ("directory", "/etc/udev", "kernel_settings"),
+    ("file", "/etc/udev/rules.d/90-a.rules", "kernel_settings"),
+    ("sysctl", "/sys/devices/x/queue/read_ahead_kb", "kernel_settings"),
+    ("sysctl", "/proc/sys/net/core/somaxconn", "kernel_settings"),
+    ("directory", "/var/lib/a/mount-settings", "mount_settings"),
+    ("file", "/var/lib/a/mount-settings/imagenet", "mount_settings"),
+]
+
+
+def test_what_role_limits_recorded_belongs_to_the_roles_of_now(tmp_path: Path) -> None:
+    state, other = str(tmp_path), item("mount", "/x", role="cache_media")
+    former = [item(kind, key, role="limits", before="128") for kind, key, _ in FORMER]
+    ownership.save(state, {**ownership.empty("a"), "items": [*former, other]})
+    now = [*(item(kind, key, role=role, before="128") for kind, key, role in FORMER), other]
+    assert ownership.load(state, "a")["items"] == now
+    ownership.update(state, "a", ownership.drop, [other])
+    assert json.loads((tmp_path / "owned.json").read_text())["items"] == now[:-1]
+
+
 def test_missing_folders_are_recorded_once_and_first(tmp_path: Path) -> None:
     one, two = item("file", f"{tmp_path}/a/b/one", role="r"), item("file", f"{tmp_path}/a/b/two", role="r")
     named = [entry["id"] for entry in ownership.with_parents([one, two])]
@@ -104,6 +129,6 @@ def test_settings_are_raised_and_never_lowered() -> None:
     read_only, *disks = (
         {"path": f"/sys/{name}", "before": now} for name, now in (("ro", 9000), ("more", 8192), ("less", 128))
     )
-    owned = [item("mount", "/x"), *as_owned_settings(disks, "limits")]
+    owned = [item("mount", "/x"), *as_owned_settings(disks, "kernel_settings")]
     now = [read_only, *({**disk, "before": 4096} for disk in disks)]
     assert [one["value"] for one in raised(now, owned, 4096)] == [9000, 8192, 4096]
