@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import leftovers
 import packages
 import pytest
+import snapshot
 import trees
 from bundle import (
     C1_ALONE,
@@ -36,7 +36,6 @@ from planted import Planted
 NAME = "sources"
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-own", "fuse-bucket")
 MOUNTS = {name: Path(f"/mnt/{NAME}/{name}/data") for name in ("own", "bucket")}
-SNAPSHOT = [sys.executable, str(CHECKOUT / "tests/support/snapshot.py")]
 
 
 @pytest.fixture(scope="module")
@@ -62,22 +61,16 @@ def variables(store: ObjectStore, directory: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def before(variables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def before(variables: dict[str, Any]) -> snapshot.Snapshot:
     """The machine before the first run. The image is there, with the packages that building it brought."""
     packages.need("fio")  # lies are measured with it
     leftovers.remove_deployment(variables)
     succeed(playbook("playbooks/image.yml"))
-    return snapshot(tmp_path_factory.mktemp("before") / "snapshot.json")
-
-
-def snapshot(path: Path) -> Path:
-    with path.open("w") as stream:
-        subprocess.run([*SNAPSHOT, "take"], stdout=stream, check=True)
-    return path
+    return snapshot.take()
 
 
 @pytest.fixture(scope="module")
-def first(variables: dict[str, Any], before: Path) -> Iterator[Run]:
+def first(variables: dict[str, Any], before: snapshot.Snapshot) -> Iterator[Run]:
     """The first run of the whole job, as talkative as it can be."""
     with leftovers.deployment(variables):
         yield judged(playbook("site.yml", "-vvv", **variables))
@@ -260,12 +253,9 @@ def test_a_killed_fuse_comes_back(first: Run, directory: Path) -> None:
 
 
 def test_teardown_leaves_the_machine_as_it_was(
-    first: Run, variables: dict[str, Any], before: Path, tmp_path: Path
+    first: Run, variables: dict[str, Any], before: snapshot.Snapshot
 ) -> None:
     succeed(playbook("playbooks/teardown.yml", **variables))
-    after = snapshot(tmp_path / "after.json")
-    compare = [*SNAPSHOT, "compare", str(before), str(after)]
-    compared = subprocess.run(compare, capture_output=True, text=True, check=False)
-    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert snapshot.changes(before) == []
     assert not os.path.lexists(f"/mnt/{NAME}")
     assert succeed(playbook("playbooks/teardown.yml", **variables)).changed == 0

@@ -59,6 +59,11 @@ def compare(before: Snapshot, after: Snapshot, exceptions: dict[str, list[str]])
     return sorted(found)
 
 
+def changes(before: Snapshot) -> list[str]:
+    """What is different on this machine from what it was, but for what is excepted."""
+    return compare(before, take(), read_exceptions())
+
+
 def read_exceptions(path: Path = EXCEPTIONS) -> dict[str, list[str]]:
     """{section: [patterns]} of the committed list: a YAML of `section:` lines and `- 'pattern'  # why` below them."""
     exceptions: dict[str, list[str]] = {}

@@ -67,3 +67,9 @@ def test_it_sees_this_machine(snapshot: ModuleType) -> None:
     assert "/" in taken["mounts"]
     assert "/etc/passwd" in taken["files"]
     assert "/proc/sys/fs/nr_open" in taken["settings"]
+
+
+def test_what_changed_on_this_machine(snapshot: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "take", lambda: NODE)
+    assert snapshot.changes(NODE) == []
+    assert snapshot.changes({**NODE, "mounts": {}}) == ["mounts: /: absent -> ext4"]
