@@ -25,11 +25,6 @@ file:///sources/{{ .dataset.name }}
 {{ include "alluxio.mountRoot" .root }}/{{ .dataset.name }}
 {{- end }}
 
-{{- /* What the planner says where values do not, as YAML. Takes the root. */ -}}
-{{- define "alluxio.planned" -}}
-{{ .Files.Get "files/planned.yaml" }}
-{{- end }}
-
 {{- /* Seconds of the freshness promise; 0 when immutable. What is written to changes, so that it has a promise in any case. */ -}}
 {{- define "alluxio.datasetWithin" -}}
 {{- if hasPrefix "within: " .dataset.freshness -}}
