@@ -1,0 +1,99 @@
+"""What to look at on a node, from the variables of an inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from alluxio_fuse import names
+from alluxio_fuse.claims import claims
+from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.platforms import VERBS
+from alluxio_fuse.plan.rules.ports import PORTS, web_ports
+from alluxio_fuse.plan.units import parse_switch, parse_whole
+
+_CORE = ("master", "job-master", "worker", "job-worker")
+
+
+def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
+
+    Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
+    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, verbs: of its role,
+    image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
+    """
+    name = str(variables.get("alluxio_name", "alluxio-fuse"))
+    datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
+    sources = {str(d.get("name")): str(d.get("source")) for d in datasets}
+    mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
+    offset = parse_whole(variables.get("alluxio_port_offset"))
+    moved = offset if isinstance(offset, int) else 0
+    folders = [source for source in sources.values() if source.startswith("file://")]
+    stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
+    platform = str(variables.get("alluxio_platform", "containers"))
+    tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
+    version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
+    return {
+        "platform": platform,
+        "verbs": list(VERBS.get(platform, ())),
+        "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
+        "kubernetes": _cluster(variables, name),
+        "folders": [
+            *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
+            *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
+        ],
+        "name": name,
+        "under_readers": parse_switch(variables.get("alluxio_under_readers")) is True,
+        "state_dir": names.state_dir(name),
+        "mount_root": names.mount_root(name),
+        "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
+        "claims": claims(
+            name,
+            platform,
+            mounted,
+            [str(tier["path"]).rstrip("/") for tier in tiers if tier.get("path")],
+            node_access=platform != "kubernetes" or _cluster(variables, name)["node_access"],
+            sample=not datasets,
+        ),
+        "datasets": {dataset: sources.get(dataset, "") for dataset in mounted},
+        "containers": [f"{name}-{service}" for service in (*_CORE, *(f"fuse-{dataset}" for dataset in mounted))]
+        if platform == "containers"
+        else [],
+        # pods have a network of their own
+        "ports": []
+        if platform == "kubernetes"
+        else sorted(
+            {port + moved for service in PORTS.values() for port in service.values()}
+            | {*web_ports(mounted, moved).values()}
+        ),
+        "directories": folders,
+        "markers": {
+            str(d["source"]): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}
+            for d in datasets
+            if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
+        },
+        "object_stores": [
+            {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores
+        ],
+    }
+
+
+def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
+    said = _mapping(variables.get("alluxio_kubernetes"))
+    return {
+        "kubeconfig": str(said.get("kubeconfig") or ""),
+        "context": str(said.get("context") or ""),
+        "namespace": str(said.get("namespace") or name),
+        "node_access": parse_switch(said.get("node_access")) is not False,
+        "pull_secrets": _list(said.get("pull_secrets")),
+        "keep_journal": parse_switch(said.get("keep_journal")) is not False,
+    }
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
