@@ -9,9 +9,9 @@ from ansible.errors import AnsibleFilterError
 
 from alluxio_fuse.chart.values import refusals
 from alluxio_fuse.doors import door, plain
-from alluxio_fuse.plan import Refused, platforms
+from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
-from alluxio_fuse.plan.doors import amounts, diff, explain, table
+from alluxio_fuse.plan.doors import amounts, deployment, diff, explain, table
 
 
 def plan(hosts: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class FilterModule:
         return {
             "plan": plan,
             "amounts": _door(amounts.amounts),
-            "deployment": _door(platforms.deployment),
+            "deployment": _door(deployment.deployment),
             "explain": _door(explain.explain),
             "plan_diff": _door(diff.diff_lines),
             "plan_table": _door(table.plan_table),

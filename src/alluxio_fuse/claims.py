@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.platforms import Capabilities
 
-#: Folders of the state folder that are filled on each platform, beside those that every platform fills.
-_STATE = {"containers": ("conf", "namespace", "journal"), "host": ("conf",)}
+#: Folders of the state folder that are filled; in pods, volumes take the place of those that services fill.
+_ON_NODES = ("conf", "tier/memory", "client-cache")
+_OF_CLUSTER = ("namespace", "journal")
 _EVERYWHERE = ("manifests", "disk-copy")
 _USES = ("tier", "client-cache")
 
 
 def claims(
-    name: str, platform: str, mounted: Iterable[str], tiers: Iterable[str], *, node_access: bool, sample: bool
+    name: str, can: Capabilities, mounted: Iterable[str], tiers: Iterable[str], *, node_access: bool, sample: bool
 ) -> list[str]:
     """What preflight looks into; whatever holds something there, and is in no ownership record, is somebody else's.
 
@@ -22,10 +24,10 @@ def claims(
     if not node_access:
         return []
     state = names.state_dir(name)
-    found = [f"{state}/{part}" for part in (*_STATE.get(platform, ()), *_EVERYWHERE, *(("sample",) if sample else ()))]
-    if platform == "host":
+    found = [f"{state}/{part}" for part in (*_EVERYWHERE, *(("sample",) if sample else ()))]
+    if not can.in_pods:
+        found += [f"{state}/{part}" for part in (*_ON_NODES, *(_OF_CLUSTER if can.runs_cluster else ()))]
+    if not can.runs_cluster:
         found.append(names.home(name))
-    if platform != "kubernetes":  # there, memory is a volume of the pod
-        found += [f"{state}/tier/memory", f"{state}/client-cache"]
     found += [names.media_folder(name, base, use) for base in (f"{state}/disk", *tiers) for use in _USES]
     return [*found, *(names.mount_parent(name, dataset) for dataset in mounted)]

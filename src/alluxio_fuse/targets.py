@@ -126,9 +126,10 @@ def _target(
         "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",
-        "own_cluster": _own_cluster(plan) or dataset["through"] == "under_store",
+        "own_cluster": plan.capabilities.runs_cluster or dataset["through"] == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
-        "first_reads": _own_cluster(plan) and host == next(name for name in plan.nodes if plan.mounts(name)),
+        "first_reads": plan.capabilities.runs_cluster
+        and host == next(name for name in plan.nodes if plan.mounts(name)),
         **found,
     }
 
@@ -168,10 +169,6 @@ def _web(service: Amounts) -> list[str]:
     """Where a service shows its counters; nowhere with Alluxio's own defaults for FUSE."""
     port = service["ports"].get("web")
     return [f"{service['bind_address']}:{port}"] if port else []
-
-
-def _own_cluster(plan: Plan) -> bool:
-    return plan.platform != "host"
 
 
 def _worker_identity(plan: Plan) -> str | None:

@@ -39,7 +39,7 @@ def chart_values(
 
 def refusals(plan: Plan) -> list[Finding]:
     """What speaks against the values that the user says beside a plan; nothing on another platform."""
-    said = plan.fleet["kubernetes"].amount.get("values") if plan.platform == "kubernetes" else None
+    said = plan.fleet["kubernetes"].amount.get("values") if plan.capabilities.in_pods else None
     return findings(_planned(plan, {}, (), ""), said) if said else []
 
 

@@ -61,7 +61,7 @@ def addresses(plan: Plan, host: str, endpoints: Mapping[str, Any], asks_for_all:
 
     endpoints: as `alluxio_fuse.targets.targets` takes them.
     """
-    if plan.platform == "kubernetes" and not endpoints:
+    if plan.capabilities.in_pods and not endpoints:
         return []  # a scheduler put them, and nobody says where
     mounted = targets(plan, host, (), endpoints) if host in plan.nodes else []
     found = [

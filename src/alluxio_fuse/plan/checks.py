@@ -40,7 +40,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     """What only makes sense on one platform."""
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
-    if platform != "kubernetes":
+    if not intent.capabilities.in_pods:
         _check_readers(intent, problems)
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes"
@@ -96,10 +96,10 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
 def _check_host(intent: FleetIntent, problems: Problems) -> None:
     """Platform host runs FUSE only: a cluster, where datasets are read through one, runs elsewhere."""
     masters, platform = intent.alluxio_cluster.masters, intent.alluxio_platform
-    if platform == "host" and intent.alluxio_room.model_fields_set:
+    if not intent.capabilities.runs_cluster and intent.alluxio_room.model_fields_set:
         reason = "platform host runs neither masters nor workers that could be sized for more"
         problems.refuse("alluxio_room", "given", reason, "remove it")
-    if platform != "host":
+    if intent.capabilities.runs_cluster:
         if intent.alluxio_cluster.model_fields_set:
             remedy = "remove it, or write alluxio_platform: host"
             problems.refuse("alluxio_cluster", "given", f"platform {platform} runs a cluster of its own", remedy)
@@ -133,8 +133,8 @@ def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
 
 
 def warn_of_restarts(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> None:
-    """Where role limits restarts containerd: its containers inherit its own limit of open files."""
-    if intent.alluxio_platform != "kubernetes" or not intent.alluxio_kubernetes.node_access:
+    """Where role open_files restarts containerd: its containers inherit its own limit of open files."""
+    if not intent.capabilities.in_pods or not intent.alluxio_kubernetes.node_access:
         return
     wanted = {host: nofile(known.nofile.hard).amount for host, known in facts.items()}
     short = [host for host, known in facts.items() if (known.containerd_files or wanted[host]) < wanted[host]]

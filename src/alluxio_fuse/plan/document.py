@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service, load_service
 
@@ -62,6 +63,11 @@ class Plan:
     def platform(self) -> str:
         """Where services run."""
         return str(self.fleet["platform"].amount)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What can be done there."""
+        return CAPABILITIES[self.platform]
 
     @property
     def datasets(self) -> list[PlannedDataset]:

@@ -75,7 +75,7 @@ class Fleet:
     @property
     def runs_cluster(self) -> bool:
         """Whether masters and workers are this deployment's own; platform host runs FUSE only."""
-        return self.intent.alluxio_platform != "host"
+        return self.intent.capabilities.runs_cluster
 
     @property
     def smallest_mean(self) -> float:

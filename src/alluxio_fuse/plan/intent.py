@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_whole
 
@@ -446,6 +447,11 @@ class FleetIntent(Strict):
     alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")
     alluxio_ca_file: str | None = Field(None, description="PEM file of a private CA for downloads.")
     alluxio_mirrors: Mirrors = Field(Mirrors(), description="Package mirrors.")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the platform can do."""
+        return CAPABILITIES[self.alluxio_platform]
 
     @model_validator(mode="after")
     def _names_once(self) -> Self:

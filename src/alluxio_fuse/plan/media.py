@@ -73,9 +73,9 @@ def volume_of(path: str, volumes: tuple[Volume, ...]) -> Volume | None:
     return max(holding, key=lambda known: len(known.mount), default=None)
 
 
-def kept_free(found: Volume, platform: str) -> tuple[int, str]:
+def kept_free(found: Volume, *, in_pods: bool) -> tuple[int, str]:
     """Bytes that stay free there, and why: the kubelet evicts pods below its threshold."""
-    if platform == "kubernetes" and found.kubelet:
+    if in_pods and found.kubelet:
         return int(found.size * 0.15), "15 %, the kubelet's eviction threshold"
     if found.mount == "/":
         return int(found.size * 0.10), "10 % of the root filesystem"
@@ -89,11 +89,11 @@ def rooms(
     *,
     memory: int,
     state_dir: str,
-    platform: str,
+    in_pods: bool,
 ) -> tuple[tuple[Room, ...], list[Finding], list[tuple[str, str]]]:
     """(media, findings, warnings as (path, message)). Without tiers: memory and the state folder's filesystem."""
     if not tiers:
-        return _default_rooms(volumes, memory, state_dir, platform), [], []
+        return _default_rooms(volumes, memory, state_dir, in_pods=in_pods), [], []
     found: list[Room] = []
     findings: list[Finding] = []
     warnings: list[tuple[str, str]] = []
@@ -123,7 +123,7 @@ def rooms(
                     )
                 )
                 continue
-            room, problem, warning = _path_room(tier, where, held, platform)
+            room, problem, warning = _path_room(tier, where, held, in_pods=in_pods)
             found.append(room)
             findings += problem
             warnings += warning
@@ -151,20 +151,20 @@ def rooms(
     return tuple(found), findings, warnings
 
 
-def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, platform: str) -> tuple[Room, ...]:
+def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, *, in_pods: bool) -> tuple[Room, ...]:
     held = volume_of(state_dir, volumes)
     room = (Room("memory", "memory", state_dir, memory),)
     if held is None:
         return room
-    free = max(0, held.capacity - kept_free(held, platform)[0])
+    free = max(0, held.capacity - kept_free(held, in_pods=in_pods)[0])
     return (*room, Room("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
 
 
 def _path_room(
-    tier: CacheTier, where: str, held: Volume, platform: str
+    tier: CacheTier, where: str, held: Volume, *, in_pods: bool
 ) -> tuple[Room, list[Finding], list[tuple[str, str]]]:
     path = tier.path or ""
-    keep, why = kept_free(held, platform)
+    keep, why = kept_free(held, in_pods=in_pods)
     usable = max(0, held.capacity - keep)
     findings: list[Finding] = []
     warnings: list[tuple[str, str]] = []

@@ -112,7 +112,7 @@ class Mounts:
             return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
         kernel = fuse.freshness_layers(shape.within).kernel
         in_order = shape.through_cluster and setting.cache.room is None
-        of_image = self._fleet.intent.alluxio_platform != "host"
+        of_image = self._fleet.runs_cluster
         libfuse = setting.libfuse.amount
         return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order, of_image=of_image)
 

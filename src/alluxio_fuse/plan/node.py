@@ -44,7 +44,7 @@ def plan_node(
         kind.disks,
         memory=max(0, divided.caches),
         state_dir=fleet.state_dir,
-        platform=fleet.intent.alluxio_platform,
+        in_pods=fleet.intent.capabilities.in_pods,
     )
     for finding in findings:
         problems.add(replace(finding, path=f"{example}: {finding.path}"))
@@ -62,7 +62,7 @@ def plan_node(
         kind.gpus, fleet.workload, fleet.smallest_mean, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
-    if fleet.intent.alluxio_platform == "kubernetes":
+    if fleet.intent.capabilities.in_pods:
         services["node"]["labels"] = _labels(kind, fleet, hosts_worker=hosts_worker)
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)
     services["node"]["cpus_workload"] = training
@@ -75,7 +75,7 @@ def plan_node(
     if hosts_worker:
         services["worker"]["tiers"] = _tiers(layout, fleet)
     there, libfuse = _libfuse_there(kind, fleet), _libfuse(kind, fleet)
-    services["node"]["libfuse"] = _node_libfuse(libfuse, fleet.intent.alluxio_platform)
+    services["node"]["libfuse"] = _node_libfuse(libfuse, of_image=fleet.runs_cluster)
     if kind.gpu_node and libfuse.amount not in there:
         problems.refuse(
             f"{example}: alluxio_libfuse",
@@ -158,19 +158,21 @@ def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> N
 
 def _libfuse_there(kind: Kind, fleet: Fleet) -> frozenset[int]:
     """Versions that FUSE can load: the node's where it runs on the node itself, else those of the image."""
-    return kind.libfuse if fleet.intent.alluxio_platform == "host" else frozenset({2, 3})
+    return frozenset({2, 3}) if fleet.runs_cluster else kind.libfuse
 
 
 def _libfuse(kind: Kind, fleet: Fleet, *, long_reads: bool = False) -> Value[int]:
-    of_image = fleet.intent.alluxio_platform != "host"
     return fuse.libfuse_version(
-        fleet.intent.alluxio_libfuse, _libfuse_there(kind, fleet), fleet.upstream, long_reads=long_reads and of_image
+        fleet.intent.alluxio_libfuse,
+        _libfuse_there(kind, fleet),
+        fleet.upstream,
+        long_reads=long_reads and fleet.runs_cluster,
     )
 
 
-def _node_libfuse(chosen: Value[int], platform: str) -> Value[list[int]]:
+def _node_libfuse(chosen: Value[int], *, of_image: bool) -> Value[list[int]]:
     """Versions of libfuse that the node itself must have."""
-    if platform == "host":
+    if not of_image:
         return Value([chosen.amount], "libfuse", "FUSE runs on the node itself", chosen.source)
     return Value([], "libfuse", "FUSE runs from the image; the node has the kernel's part only", "alluxio_platform")
 
@@ -242,7 +244,7 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
             used[cache.room] = used.get(cache.room, 0) + cache.footprint
     folders = [("tier", tier.room, tier.footprint, SERVICE_UID) for tier in layout.tiers]
     folders += [("client-cache", room, size, FUSE_UID) for room, size in used.items()]
-    if fleet.intent.alluxio_platform == "kubernetes":  # memory is a volume of the pod
+    if fleet.intent.capabilities.in_pods:  # memory is a volume of the pod
         folders = [one for one in folders if one[1].medium != "memory"]
     for use, room, size, owner in folders:
         kind = "tmpfs" if room.medium == "memory" else "directory"

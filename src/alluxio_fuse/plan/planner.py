@@ -71,15 +71,18 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
         problems.refuse("alluxio_force", name, "no such invariant", did_you_mean(name, INVARIANTS))
     check_platform(intent, problems)
     check_folders(intent, problems)
-    if intent.alluxio_platform == "host" and (unused := [name for name in said if "masters" in said[name]["groups"]]):
+    if not intent.capabilities.runs_cluster and (
+        unused := [name for name in said if "masters" in said[name]["groups"]]
+    ):
         problems.warn(
             "masters", f"platform host runs no masters: that {', '.join(unused)} is in this group means nothing"
         )
     facts = {name: known for name, (_, known) in read.items()}
     check_distributions(facts, problems)
     warn_of_restarts(intent, facts, problems)
+    state_dir = names.state_dir(intent.alluxio_name)
     kinds = {
-        name: kind_of(list(said[name]["groups"]), *known, names.state_dir(intent.alluxio_name), intent.alluxio_platform)
+        name: kind_of(list(said[name]["groups"]), *known, state_dir, runs_cluster=intent.capabilities.runs_cluster)
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)
@@ -93,11 +96,11 @@ def _nodes(
     read: Mapping[str, tuple[NodeIntent, Facts]], kinds: Mapping[str, Kind], intent: FleetIntent, problems: Problems
 ) -> list[Node]:
     # where nothing listens for other nodes, no address is asked for
-    alone = len(read) == 1 or (intent.alluxio_platform == "host" and not intent.alluxio_cluster.masters)
+    alone = len(read) == 1 or not (intent.capabilities.runs_cluster or intent.alluxio_cluster.masters)
     nodes = []
     for name, (said, facts) in read.items():
         address, bind = address_of(
-            name, said.alluxio_bind_address, facts, problems, platform=intent.alluxio_platform, alone=alone
+            name, said.alluxio_bind_address, facts, problems, in_pods=intent.capabilities.in_pods, alone=alone
         )
         nodes.append(Node(name, address, bind, kinds[name], facts.tuned))
     return nodes
@@ -107,7 +110,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     shapes = read_shapes(intent, facts, problems)
     masters = [node for node in nodes if node.kind.master]
     mounting = [node for node in nodes if node.kind.gpu_node]
-    own = intent.alluxio_platform != "host"
+    own = intent.capabilities.runs_cluster
     for group, found in (("masters", masters), ("gpu_nodes", mounting)):
         if not found and (own or group != "masters"):
             problems.refuse(group, "empty", "no host is in this group", f"put at least one host into {group}")
@@ -121,7 +124,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     datasets = max(len(shapes), intent.alluxio_room.datasets)
     offset = intent.alluxio_port_offset
     quorum = tuple(node.address for node in masters)
-    if intent.alluxio_platform == "kubernetes":
+    if intent.capabilities.in_pods:
         quorum = tuple(f"{intent.alluxio_name}-master-{number}" for number in range(len(masters)))
     cluster = Cluster(
         masters=quorum if own else tuple(intent.alluxio_cluster.masters),
@@ -181,7 +184,7 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         hosts_worker = kind in bearing
         divided = with_worker[kind] if hosts_worker else budget(kind, fleet, hosts_worker=False)
         plans[kind] = plan_node(kind, title, fleet, mounts, problems, divided=divided, hosts_worker=hosts_worker)
-    if fleet.intent.alluxio_platform == "kubernetes" and not problems.findings:
+    if fleet.intent.capabilities.in_pods and not problems.findings:
         plans = _one_shape(plans, fleet, problems)
     for kind, title in titles.items():
         check_node(plans[kind], problems)

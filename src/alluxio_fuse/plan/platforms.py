@@ -1,34 +1,34 @@
-"""What each platform can do, and what its role is told: the contract of the roles `platform_<name>`."""
+"""What each platform can do: half of the contract of the roles `platform_<name>`; the other is what they are told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-
-from alluxio_fuse.plan.document import Plan
-
-_ALL: Final = ("main", "endpoints", "status", "restart")
-#: Entry points of each platform's role. A platform leaves out what it cannot do, or has no need of: what it makes on
-#: nodes, role `undo` removes.
-VERBS: Final[Mapping[str, tuple[str, ...]]] = {
-    "containers": (*_ALL, "restore", "restored"),
-    "host": _ALL,
-    "kubernetes": (*_ALL, "preflight", "image", "policy", "consumers", "diagnose", "remove", "restore", "restored"),
-}
+from dataclasses import dataclass
+from typing import Final
 
 
-def deployment(plan: Plan, host: str) -> dict[str, Any]:
-    """What a platform's role is told of a deployment whose plan is known; preflight's questions hold the same keys.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a platform can do.
 
-    Returns {name, platform, verbs, image, state_dir: the folder on `host`, mount_root, kubernetes: {node_access, ...}}.
+    verbs: entry points of its role. It leaves out what it cannot do, or has no need of: what it makes on nodes, role
+    `undo` removes. runs_cluster: masters and workers are the deployment's own, else FUSE alone is, on the node itself,
+    with the node's libfuse and as a unit of systemd. in_pods: Kubernetes places the services, in pods that are all
+    alike, with networks and memory of their own.
     """
-    node, cluster = plan.nodes[host]["node"], plan.fleet.get("kubernetes")
-    return {
-        "name": plan.name,
-        "platform": plan.platform,
-        "verbs": list(VERBS[plan.platform]),
-        "image": plan.fleet["image"].amount,
-        "state_dir": node["state_dir"].amount,
-        "mount_root": node["mount_root"].amount,
-        "kubernetes": {**(cluster.amount if cluster else {}), "node_access": plan.fleet["node_access"].amount},
-    }
+
+    verbs: tuple[str, ...]
+    runs_cluster: bool
+    in_pods: bool
+
+
+#: Of a platform that there is not: the plan refuses it.
+NOTHING: Final = Capabilities(verbs=(), runs_cluster=False, in_pods=False)
+_ALL: Final = ("main", "endpoints", "status", "restart")
+_JOURNAL: Final = ("restore", "restored")
+_CLUSTER: Final = ("preflight", "image", "policy", "consumers", "diagnose", "remove")
+CAPABILITIES: Final[Mapping[str, Capabilities]] = {
+    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False),
+    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False),
+    "kubernetes": Capabilities(verbs=(*_ALL, *_CLUSTER, *_JOURNAL), runs_cluster=True, in_pods=True),
+}

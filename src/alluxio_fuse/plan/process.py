@@ -23,7 +23,7 @@ def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, 
     uid = FUSE_UID if fuse else SERVICE_UID
     why = "only root may mount; readers are let in by the folder above" if fuse else "no privileges needed"
     asked: Service = {}
-    if fleet.intent.alluxio_platform == "kubernetes":
+    if fleet.intent.capabilities.in_pods:
         request = jvm.cpu_request(role_of(name), fleet.scarce_cpus)
         asked["cpu_request"] = fleet.overrides.apply(name, "cpu_request", request)
         asked |= _apart(cpus, extra)

@@ -151,7 +151,7 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
         return None
 
 
-def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str, platform: str) -> Kind:
+def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str, *, runs_cluster: bool) -> Kind:
     """What the values of a node depend on."""
     gpus: dict[str, int] = {}
     if intent.alluxio_gpus is None:
@@ -163,7 +163,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
     tiers = tuple(intent.alluxio_cache_tiers)
     wiped = {device for tier in tiers for device in tier.wipe}
     return Kind(
-        master="masters" in groups and platform != "host",
+        master="masters" in groups and runs_cluster,
         gpu_node="gpu_nodes" in groups,
         memory=coarse(facts.memory.total, facts.memory.total),
         memory_limit=facts.memory.limit,
@@ -211,10 +211,10 @@ def _disk(found: BlockDevice, facts: Facts, wiped: set[str]) -> Disk:
 
 
 def address_of(
-    name: str, said: str | None, facts: Facts, problems: Problems, *, platform: str, alone: bool
+    name: str, said: str | None, facts: Facts, problems: Problems, *, in_pods: bool, alone: bool
 ) -> tuple[str, str]:
     """(address that others use, address that services bind to) of one node."""
-    if platform == "kubernetes":
+    if in_pods:
         return name, "0.0.0.0"  # noqa: S104 - a pod has a network of its own
     if said is None and alone:
         said = "127.0.0.1"
@@ -253,7 +253,7 @@ def _first_ipv4(addresses: list[str]) -> str:
 def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> tuple[Shape, ...]:
     """Files and bytes of every dataset: declared, else counted at the source."""
     if not intent.alluxio_datasets:
-        return (_sample_shape(intent.alluxio_sample, through_cluster=intent.alluxio_platform != "host"),)
+        return (_sample_shape(intent.alluxio_sample, through_cluster=intent.capabilities.runs_cluster),)
     counted = {host: known for host, known in facts.items() if known.sources}
     shapes = []
     for index, dataset in enumerate(intent.alluxio_datasets):

@@ -56,7 +56,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     values["node_access"] = Value(
         reached, "node_access", "whether the inventory reaches the nodes", "alluxio_kubernetes.node_access"
     )
-    if intent.alluxio_platform == "kubernetes":
+    if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
     return values | {
         "datasets": _datasets(fleet),

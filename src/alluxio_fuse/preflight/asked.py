@@ -8,7 +8,7 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
 from alluxio_fuse.plan.intent import FleetIntent
-from alluxio_fuse.plan.platforms import VERBS
+from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
 from alluxio_fuse.plan.units import parse_switch, parse_whole
 
@@ -32,11 +32,12 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     folders = [source for source in sources.values() if source.startswith("file://")]
     stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
     platform = str(variables.get("alluxio_platform", "containers"))
+    can = CAPABILITIES.get(platform, NOTHING)
     tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
     version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
         "platform": platform,
-        "verbs": list(VERBS.get(platform, ())),
+        "verbs": list(can.verbs),
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
         "kubernetes": _cluster(variables, name),
         "folders": [
@@ -50,19 +51,19 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
         "claims": claims(
             name,
-            platform,
+            can,
             mounted,
             [str(tier["path"]).rstrip("/") for tier in tiers if tier.get("path")],
-            node_access=platform != "kubernetes" or _cluster(variables, name)["node_access"],
+            node_access=not can.in_pods or _cluster(variables, name)["node_access"],
             sample=not datasets,
         ),
         "datasets": {dataset: sources.get(dataset, "") for dataset in mounted},
         "containers": [f"{name}-{service}" for service in (*_CORE, *(f"fuse-{dataset}" for dataset in mounted))]
-        if platform == "containers"
+        if can.runs_cluster and not can.in_pods
         else [],
         # pods have a network of their own
         "ports": []
-        if platform == "kubernetes"
+        if can.in_pods
         else sorted(
             {port + moved for service in PORTS.values() for port in service.values()}
             | {*web_ports(mounted, moved).values()}

@@ -78,7 +78,7 @@ def _clock(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _propagation(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """A pod's mount reaches the node only through a shared one; platform `containers` makes its own folders so."""
-    looked_at = plan.platform == "kubernetes" and plan.fleet["node_access"].amount
+    looked_at = plan.capabilities.in_pods and plan.fleet["node_access"].amount
     if looked_at and not facts["shared_root"]:
         yield Finding(
             f"{host}: mount propagation",
@@ -89,7 +89,7 @@ def _propagation(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Fi
 
 
 def _service_manager(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    if plan.platform == "host" and facts["service_manager"] != "systemd":
+    if not plan.capabilities.runs_cluster and facts["service_manager"] != "systemd":
         yield Finding(
             f"{host}: service manager",
             facts["service_manager"],

@@ -59,8 +59,8 @@ def judge(
     hosts: what module `mount_status` found on each GPU node, {name: Seen}; None where the node was not reached.
     services: those of `alluxio_fuse.status.services`. cluster: what module `cluster_status` returned.
     """
-    # platform host runs no masters: those of a cluster elsewhere are somebody else's to watch
-    masters = [] if plan.platform == "host" else plan.fleet["masters"].amount
+    # masters of a cluster elsewhere are for others to watch
+    masters = plan.fleet["masters"].amount if plan.capabilities.runs_cluster else []
     layers = _layers(cluster, plan.datasets, masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     mounts = [

@@ -11,8 +11,9 @@ from fleets import local
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.doors.deployment import deployment
 from alluxio_fuse.plan.intent import FleetIntent
-from alluxio_fuse.plan.platforms import VERBS, deployment
+from alluxio_fuse.plan.platforms import CAPABILITIES
 
 ROOT = Path(__file__).parents[3]
 CALL = yaml.safe_load((ROOT / "playbooks/tasks/platform.yml").read_text())[0]["block"][0]
@@ -28,15 +29,15 @@ def entries(platform: str) -> dict[str, Any]:
 
 
 def test_there_is_a_role_for_each_platform() -> None:
-    assert set(VERBS) == set(get_args(FleetIntent.model_fields["alluxio_platform"].annotation))
+    assert set(CAPABILITIES) == set(get_args(FleetIntent.model_fields["alluxio_platform"].annotation))
 
 
-@pytest.mark.parametrize("platform", VERBS)
+@pytest.mark.parametrize("platform", CAPABILITIES)
 def test_entry_points_are_those_promised(platform: str) -> None:
-    assert set(entries(platform)) == set(VERBS[platform])
+    assert set(entries(platform)) == set(CAPABILITIES[platform].verbs)
 
 
-@pytest.mark.parametrize("platform", VERBS)
+@pytest.mark.parametrize("platform", CAPABILITIES)
 def test_a_role_is_told_all_that_it_requires(platform: str) -> None:
     for verb, entry in entries(platform).items():
         required = {name for name, option in entry["options"].items() if option.get("required")}
@@ -45,7 +46,7 @@ def test_a_role_is_told_all_that_it_requires(platform: str) -> None:
 
 def test_an_input_is_the_same_for_all() -> None:
     found: dict[str, list[Any]] = {}
-    for platform in VERBS:
+    for platform in CAPABILITIES:
         for name, option in entries(platform)["main"]["options"].items():
             if name in CALL["vars"]:
                 found.setdefault(name, []).append({key: option.get(key) for key in ("type", "required", "no_log")})
@@ -53,7 +54,7 @@ def test_an_input_is_the_same_for_all() -> None:
     assert [name for name, options in found.items() if any(one != options[0] for one in options)] == []
 
 
-@pytest.mark.parametrize("platform", VERBS)
+@pytest.mark.parametrize("platform", CAPABILITIES)
 def test_plan_and_preflight_tell_the_same_of_a_deployment(platform: str) -> None:
     through = {"through": "under_store"} if platform == "host" else {}
     hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through])
