@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
+from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import BROKEN_LINK, LINK_OUT, NOT_UTF8
 
 FILE, FOLDER, LINK, SPECIAL, KEY = "file", "folder", "link", "special", "key"
@@ -73,7 +74,7 @@ class Draft:
         self._id = hashlib.sha256(json.dumps([MANIFEST_VERSION, source, limit, seed]).encode())
         self._types: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
-        self._sizes: dict[int, list[int]] = {}
+        self._sizes = Sizes()
         self._kinds = {"small": [0, 0], "large": [0, 0]}
         self._least: tuple[int, str] | None = None
         for entry in entries:
@@ -93,10 +94,9 @@ class Draft:
         if not entry.is_read:
             return
         kind = "large" if entry.size >= LARGE_BYTES else "small"
-        bucket = self._sizes.setdefault(1 << max(0, entry.size - 1).bit_length(), [0, 0])
-        for counted in (self._kinds[kind], bucket):
-            counted[0] += 1
-            counted[1] += entry.size
+        self._kinds[kind][0] += 1
+        self._kinds[kind][1] += entry.size
+        self._sizes.add(entry.size)
         self._least = min(self._least or (1 << 64, ""), (rank(self._seed, entry.path), entry.path))
         if kind == "large":
             self.large = [*self.large[:1], entry.path]
@@ -104,10 +104,10 @@ class Draft:
     @property
     def files(self) -> int:
         """How many files check and warm read."""
-        return sum(files for files, _ in self._kinds.values())
+        return self._sizes.files
 
     def _header(self) -> dict[str, Any]:
-        total = sum(size for _, size in self._kinds.values())
+        total = self._sizes.bytes
         digested = [entry.size for entry in self.sample()] if total > self._limit else None
         return {
             "version": MANIFEST_VERSION,
@@ -117,7 +117,7 @@ class Draft:
             "large_bytes": LARGE_BYTES,
             **{kind: {"files": files, "bytes": size} for kind, (files, size) in self._kinds.items()},
             "entries": dict(self._types),
-            "sizes": [[bound, *self._sizes[bound]] for bound in sorted(self._sizes)],
+            "sizes": self._sizes.rows(),
             "ignored": dict(self._ignored),
             "unreadable": dict(self.unreadable),
             "digested": {
@@ -144,7 +144,7 @@ class Draft:
 
     def _chooser(self) -> Callable[[Entry], bool]:
         """Whether an entry is in the sample; asked of every entry once, in their order."""
-        total = sum(size for _, size in self._kinds.values())
+        total = self._sizes.bytes
         share, left = (1 << 64) * self._limit // max(1, total), self._limit
 
         def chosen(entry: Entry) -> bool:

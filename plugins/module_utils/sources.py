@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import (
     has_control_character,
     hidden_name,
@@ -21,11 +22,13 @@ Source = dict[str, Any]
 
 
 def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None = None) -> Source:
-    """{state, detail, files, bytes} of a file:// source; state: ok | missing | empty | unreachable | denied | foreign.
+    """{state, detail, files, bytes, sizes} of a file:// source; `state` is ok, or says why it cannot be read.
+
+    state: ok | missing | empty | unreachable | denied | foreign. sizes: histogram as of :meth:`.sizes.Sizes.rows`.
 
     marker: {file, sha256} of a file without which the source is foreign: another filesystem than was meant. Counted is
     what a manifest holds: regular files with names that can be served, hidden ones left out. Counting stops after
-    `budget` seconds; files and bytes are then None and `detail` says so.
+    `budget` seconds; files, bytes and sizes are then None and `detail` says so.
     """
     path = unquote(urlsplit(url).path)
     try:
@@ -51,7 +54,7 @@ def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
 
 
 def _count(root: str, deadline: float) -> Source:
-    files = size = 0
+    sizes = Sizes()
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -63,17 +66,16 @@ def _count(root: str, deadline: float) -> Source:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
                     elif entry.is_file(follow_symlinks=False):
-                        files += 1
-                        size += entry.stat(follow_symlinks=False).st_size
+                        sizes.add(entry.stat(follow_symlinks=False).st_size)
                         if not os.access(entry.path, os.R_OK, effective_ids=True):
                             return _state("denied", f"uid {os.geteuid()} may not read {entry.path}")
         except OSError as error:
             return _failure(folder, error)
         if time.monotonic() > deadline:
             return _state("ok", "not counted: too many files for the time allowed")
-    if files == 0:
+    if sizes.files == 0:
         return _state("empty", f"no file below {root}")
-    return {"state": "ok", "detail": None, "files": files, "bytes": size}
+    return {"state": "ok", "detail": None, "files": sizes.files, "bytes": sizes.bytes, "sizes": sizes.rows()}
 
 
 def _failure(path: str, error: OSError) -> Source:
@@ -85,4 +87,4 @@ def _failure(path: str, error: OSError) -> Source:
 
 
 def _state(state: str, detail: str) -> Source:
-    return {"state": state, "detail": detail, "files": None, "bytes": None}
+    return {"state": state, "detail": detail, "files": None, "bytes": None, "sizes": None}

@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 
 DOCUMENTATION = r"""
 module: object_store_facts
@@ -41,7 +42,9 @@ source:
   type: str
   returned: always
 facts:
-  description: "C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes)."
+  description: >-
+    C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes) and C(sizes), a histogram with
+    an upper bound, files and bytes for each power of two; the last three are null where the listing did not end.
   type: dict
   returned: always
 """
@@ -60,18 +63,23 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     """The state of the prefix; whatever the client raises is one of the states."""
     store = s3.client(params["s3"], params["access_key"], params["secret_key"])
     bucket, prefix = s3.split(params["source"])
-    files = size = 0
+    sizes = Sizes()
     try:
         for page in store.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-            objects = [item for item in page.get("Contents", []) if not item["Key"].endswith("/")]
-            files += len(objects)
-            size += sum(item["Size"] for item in objects)
-            if files > params["limit"]:
-                return {"state": "ok", "detail": f"more than {params['limit']} objects", "files": None, "bytes": None}
+            for item in page.get("Contents", []):
+                if not item["Key"].endswith("/"):
+                    sizes.add(item["Size"])
+            if sizes.files > params["limit"]:
+                return _uncounted("ok", f"more than {params['limit']} objects")
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         code = getattr(error, "response", {}).get("Error", {}).get("Code", "")
-        return {"state": _STATES.get(code, "unreachable"), "detail": str(error), "files": None, "bytes": None}
-    return {"state": "ok" if files else "empty", "detail": None, "files": files, "bytes": size}
+        return _uncounted(_STATES.get(code, "unreachable"), str(error))
+    state = "ok" if sizes.files else "empty"
+    return {"state": state, "detail": None, "files": sizes.files, "bytes": sizes.bytes, "sizes": sizes.rows()}
+
+
+def _uncounted(state: str, detail: str) -> dict[str, Any]:
+    return {"state": state, "detail": detail, "files": None, "bytes": None, "sizes": None}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The facts of a node, exactly as the module `alluxio.fuse.node_facts` returns them. Sizes in bytes."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -153,13 +153,22 @@ class FoundName(_Fact):
     reverse: list[str] | None
 
 
+class Bucket(NamedTuple):
+    """Files of about one size: how many, of at most `bound` bytes each, and their bytes together."""
+
+    bound: int
+    files: int
+    bytes: int
+
+
 class Source(_Fact):
-    """The state of a dataset's source; files and bytes where a listing ended within its limit."""
+    """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit."""
 
     state: Literal["ok", "missing", "empty", "unreachable", "denied", "foreign"]
     detail: str | None
     files: int | None
     bytes: int | None
+    sizes: list[Bucket] | None = None
 
 
 class OtherContainer(_Fact):

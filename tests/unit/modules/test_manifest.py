@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader, s3, source_names, sources
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    manifest,
+    reader,
+    s3,
+    sizes,
+    source_names,
+    sources,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import (
     folder_digests,
@@ -212,7 +219,22 @@ def test_they_are_refused_or_skipped(
 
 def test_a_folder_is_counted_as_its_manifest_holds_it(odd: Path) -> None:
     counted = sources.read_source(f"file://{odd}", os.getuid(), 9)
-    assert (counted["state"], counted["files"]) == ("ok", drafted(list_folder(str(odd))).files)
+    held = drafted(list_folder(str(odd))).header
+    assert counted["state"] == "ok"
+    assert [counted[key] for key in ("files", "bytes", "sizes")] == [held[key] for key in ("files", "bytes", "sizes")]
+
+
+def test_a_histogram_takes_no_more_room_for_more_files() -> None:
+    counted = sizes.Sizes()
+    for size in range(100_000):
+        counted.add(size)
+    tracemalloc.start()
+    for size in range(100_000, 200_000):
+        counted.add(size)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 10_000
+    assert (counted.files, counted.bytes, len(counted.rows())) == (200_000, sum(range(200_000)), 19)
 
 
 def test_a_sample_is_spread_over_the_set_and_fits() -> None:

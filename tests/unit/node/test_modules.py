@@ -43,6 +43,7 @@ def test_facts_are_what_the_planner_reads(tmp_path: Path) -> None:
         state_dir=str(tmp_path / "state"),
         mount_points=["/nope", str(tmp_path)],
         sources=[f"file://{tmp_path}/data", "s3://bucket"],
+        service_uid=tmp_path.stat().st_uid,
         ports=[1],
     )
     facts = Facts.model_validate(answer["facts"])
@@ -51,6 +52,7 @@ def test_facts_are_what_the_planner_reads(tmp_path: Path) -> None:
     states = {path: point.state for path, point in facts.mount_points.items()}
     assert states == {"/nope": "absent", str(tmp_path): "files"}
     assert list(facts.sources) == [f"file://{tmp_path}/data"]
+    assert facts.sources[f"file://{tmp_path}/data"].sizes == [(1, 1, 1)]
     assert any(filesystem.mount == "/" for filesystem in facts.filesystems)
 
 

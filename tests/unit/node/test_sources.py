@@ -24,7 +24,8 @@ def test_counted(tmp_path: Path) -> None:
     (tmp_path / "two").write_bytes(b"x" * 5)
     (tmp_path / ".hidden").write_bytes(b"x" * 500)
     (tmp_path / "link").symlink_to("two")
-    assert sources.read_source(f"file://{tmp_path}", ME, 5) == {"state": "ok", "detail": None, "files": 2, "bytes": 15}
+    found = sources.read_source(f"file://{tmp_path}", ME, 5)
+    assert found == {"state": "ok", "detail": None, "files": 2, "bytes": 15, "sizes": [[8, 1, 5], [16, 1, 10]]}
     assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
 
 
@@ -53,7 +54,7 @@ def test_too_many_to_count(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "one").touch()
     found = sources.read_source(f"file://{tmp_path}", ME, 0)
-    assert (found["state"], found["files"]) == ("ok", None)
+    assert (found["state"], found["files"], found["sizes"]) == ("ok", None, None)
 
 
 @pytest.mark.parametrize("what", ["folder", "file"])

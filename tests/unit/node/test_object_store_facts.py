@@ -1,0 +1,87 @@
+"""Buckets are counted by what their store lists, as folders are by what their filesystem does."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import sources
+from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+
+from alluxio_fuse.plan.facts import Source
+
+LISTING = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}</ListBucketResult>'
+OBJECT = "<Contents><Key>{}</Key><Size>{}</Size><ETag>e</ETag></Contents>"
+PER_PAGE = 2
+FILES = {"a/one": 1, "a/three": 3, "b/none": 0, "b/four": 4, "five": 5}
+
+
+@contextmanager
+def store(objects: dict[str, int]) -> Iterator[str]:
+    """Endpoint of a store whose bucket `bucket` holds these, and lists two at a time."""
+
+    class Lists(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = parse_qs(urlsplit(self.path).query)
+            begin = int(asked.get("continuation-token", ["0"])[0])
+            keys = sorted(key for key in objects if key.startswith(asked.get("prefix", [""])[0]))
+            end = begin + PER_PAGE
+            more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < len(keys) else ""
+            found = "".join(OBJECT.format(key, objects[key]) for key in keys[begin:end])
+            truncated = f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
+            body = LISTING.format(truncated + more + found).encode()
+            known = urlsplit(self.path).path == "/bucket"
+            self.send_response(200 if known else 404)
+            self.end_headers()
+            self.wfile.write(body if known else b"<Error><Code>NoSuchBucket</Code></Error>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Lists)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def ask(objects: dict[str, int], source: str = "s3://bucket/set", limit: int = 100) -> dict[str, Any]:
+    """What is found of a source, in the shape that the planner reads."""
+    with store(objects) as endpoint:
+        said = {"endpoint": endpoint, "path_style": True}
+        found = object_store_facts.ask(
+            {"source": source, "s3": said, "access_key": "", "secret_key": "", "limit": limit}
+        )
+    Source.model_validate(found)
+    return found
+
+
+def test_objects_are_counted_by_size_over_all_pages() -> None:
+    found = ask({"set/": 0, **{f"set/{path}": size for path, size in FILES.items()}, "other": 9})
+    assert (found["state"], found["files"], found["bytes"]) == ("ok", 5, 13)
+    assert found["sizes"] == [[1, 2, 1], [4, 2, 7], [8, 1, 5]]
+
+
+def test_a_bucket_and_a_folder_of_the_same_files_are_told_alike(tmp_path: Path) -> None:
+    for path, size in FILES.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(bytes(size))
+    folder = sources.read_source(f"file://{tmp_path}", os.getuid(), 9)
+    assert folder == ask({f"set/{path}": size for path, size in FILES.items()})
+
+
+def test_what_was_not_counted_has_no_histogram() -> None:
+    many = {f"set/{number}": 1 for number in range(6)}
+    uncounted = ask(many, limit=4)
+    assert (uncounted["state"], uncounted["files"], uncounted["sizes"]) == ("ok", None, None)
+    assert (ask({})["state"], ask({})["sizes"]) == ("empty", [])
+    missing = ask({}, "s3://nobucket/set")
+    assert (missing["state"], missing["sizes"]) == ("missing", None)
