@@ -11,7 +11,8 @@ from alluxio_fuse.check.passes import Training
 from alluxio_fuse.check.profiles import KINDS, Kind
 from alluxio_fuse.check.rows import Row
 from alluxio_fuse.check.statistics import BUSY, Spread, spread
-from alluxio_fuse.plan.rules.gate import ONE_FILE_PER_SAMPLE
+from alluxio_fuse.plan.rules.gate import SAMPLES_COUNT, sample_share
+from alluxio_fuse.plan.sizes import Sizes
 
 Outcome = Literal["PASS", "FAIL", "CANNOT TELL"]
 Figure = Literal["files_per_s", "mb_per_s"]
@@ -121,7 +122,7 @@ def gated(gate: Gate, figure: Figure, header: Mapping[str, Any]) -> Kind | None:
     if not getattr(gate, figure):
         return None
     if figure == "files_per_s":
-        return "small" if header["bytes"] < ONE_FILE_PER_SAMPLE * header["files"] else None
+        return "small" if sample_share(Sizes.of_rows(header["sizes"])) >= SAMPLES_COUNT else None
     return max(KINDS, key=lambda one: int(header[one]["bytes"]))
 
 

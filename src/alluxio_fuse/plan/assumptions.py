@@ -12,9 +12,11 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
     mounted = [planned for planned in kinds if planned.kind.gpu_node]
     made: dict[str, str] = {
         "footprints": "native memory of the services was measured on JDK 17 with small sets",
-        "mean_file": "all files of a dataset are taken to be of its mean size",
         "concurrent_clients": f"a worker serves {fleet.load.clients} clients at once: two for each set in use",
     }
+    if unlisted := [shape.name for shape in fleet.shapes if not shape.sizes.listed]:
+        names = ", ".join(unlisted)
+        made["mean_file"] = f"files of {names} are taken to be of the mean size; memory is planned for any sizes"
     if fleet.intent.alluxio_workload is None and any(planned.kind.gpus for planned in mounted):
         made["workload"] = "alluxio_workload is unset: resnet50"
     if any(planned.kind.workload_memory is None for planned in mounted):

@@ -7,7 +7,6 @@ from typing import Final
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.rules import jvm, memory
-from alluxio_fuse.plan.rules.caches import pages
 from alluxio_fuse.plan.rules.jvm import Jvm, Level
 from alluxio_fuse.plan.values import Value
 
@@ -63,7 +62,7 @@ class Budget:
 
 def whole(shape: Shape) -> Grant:
     """Everything of a set: each file, a tenth more for folders, each page."""
-    return Grant(shape.files + shape.files // 10, pages(shape.files, shape.size), 1.0)
+    return Grant(shape.files + shape.files // 10, shape.pages, 1.0)
 
 
 def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:

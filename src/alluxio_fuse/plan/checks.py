@@ -310,7 +310,7 @@ def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
         if room.inodes is None:
             continue
         held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].room == room]
-        pages = int(sum(2 * (s.files + s.size // MIB) * planned.layout.client_caches[s.name].share for s in held))
+        pages = int(sum(2 * s.pages * planned.layout.client_caches[s.name].share for s in held))
         parts = {"client cache": pages, "worker": blocks if any(t.room == room for t in planned.layout.tiers) else 0}
         needed = sum(parts.values())
         if needed > room.inodes:

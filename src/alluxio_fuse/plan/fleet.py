@@ -10,9 +10,11 @@ from alluxio_fuse.plan.intent import CacheTier, FleetIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
 from alluxio_fuse.plan.overrides import Overrides
-from alluxio_fuse.plan.rules.caches import SMALLEST_TIER, tier_need
+from alluxio_fuse.plan.rules.caches import BLOCK, SMALLEST_TIER, tier_need
+from alluxio_fuse.plan.rules.gate import sample_share
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
+from alluxio_fuse.plan.sizes import Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,12 @@ class Fleet:
     def worker_need(self) -> int:
         """Bytes of one worker's tiers, so that all workers together hold every dataset, and the room for others."""
         held = [shape for shape in self.shapes if shape.through_cluster and self.workers]
-        parts = [tier_need(shape.size, shape.files, self.workers) for shape in held]
+        parts = [tier_need(shape.size, shape.blocks, self.workers) for shape in held]
         if not parts:
             return 0
         room = self.intent.alluxio_room
-        return max(sum(parts), tier_need(room.bytes, room.files, self.workers)) + SMALLEST_TIER
+        blocks = Sizes.unlisted(room.files, room.bytes).parts(BLOCK)
+        return max(sum(parts), tier_need(room.bytes, blocks, self.workers)) + SMALLEST_TIER
 
     @property
     def runs_cluster(self) -> bool:
@@ -78,9 +81,9 @@ class Fleet:
         return self.intent.capabilities.runs_cluster
 
     @property
-    def smallest_mean(self) -> float:
-        """Bytes per file of the dataset with the smallest files: it decides whether files/s count."""
-        return min(shape.mean for shape in self.shapes)
+    def sample_share(self) -> float:
+        """See :func:`.rules.gate.sample_share`, of the dataset that has most: it decides whether files/s count."""
+        return max(sample_share(shape.sizes) for shape in self.shapes)
 
     @property
     def name(self) -> str:

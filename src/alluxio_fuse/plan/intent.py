@@ -140,7 +140,7 @@ class Dataset(Strict):
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
     source: Annotated[str, AfterValidator(_source)] = Field(description="file:///folder or s3://bucket/prefix.")
-    files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source.")
+    files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
     readers: Readers = Field(Readers(), description="Who may read it.")
     freshness: Annotated[int | None, BeforeValidator(_freshness)] = Field(

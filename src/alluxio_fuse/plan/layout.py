@@ -5,6 +5,8 @@ from functools import cached_property
 
 from alluxio_fuse.plan.intent import Medium
 from alluxio_fuse.plan.rules.caches import (
+    BLOCK,
+    PAGE,
     SMALLEST_CACHE,
     SMALLEST_TIER,
     client_cache_footprint,
@@ -12,6 +14,7 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_share,
     tier_footprint,
 )
+from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
 
 ALIASES: dict[Medium, str] = {"memory": "MEM", "ssd": "SSD", "hdd": "HDD"}
@@ -20,12 +23,11 @@ SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
 
 @dataclass(frozen=True)
 class Shape:
-    """What the planner knows of a dataset: files, bytes, how it is to be cached, (uid, gid, mode) of its readers."""
+    """What the planner knows of a dataset: its files, how it is to be cached, (uid, gid, mode) of its readers."""
 
     name: str
     index: int
-    files: int
-    size: int
+    sizes: Sizes
     writable: bool
     within: int | None
     pin: bool
@@ -34,9 +36,28 @@ class Shape:
     readers: tuple[int, int, str] = (0, 0, "0755")
     source: str = ""
 
-    @property
-    def mean(self) -> float:
-        return self.size / self.files
+    @cached_property
+    def files(self) -> int:
+        return self.sizes.files
+
+    @cached_property
+    def size(self) -> int:
+        return self.sizes.bytes
+
+    @cached_property
+    def pages(self) -> int:
+        """Pages of a client cache that holds the set."""
+        return self.sizes.parts(PAGE)
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of workers that hold the set, and requests that bring it from the under store."""
+        return self.sizes.parts(BLOCK)
+
+    @cached_property
+    def bytes_per_page(self) -> float:
+        """The less a page holds, the more requests a client cache saves with each of its bytes."""
+        return self.sizes.bytes_per_part(PAGE)
 
     @property
     def local(self) -> bool:
@@ -49,7 +70,7 @@ class Shape:
 
     @cached_property
     def footprint(self) -> int:
-        return client_cache_footprint(self.cache_need, self.files, self.size)
+        return client_cache_footprint(self.cache_need, self.pages, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +174,12 @@ def _client_caches(
     *,
     alone: bool,
 ) -> None:
-    """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part."""
+    """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part.
+
+    Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file.
+    """
     kept = _kept_for_worker(layout.worker_need, rooms, sum(shape.footprint for shape in cached), alone)
-    order = sorted(cached, key=lambda shape: (not shape.pin, shape.mean, shape.name))
+    order = sorted(cached, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name))
     rest = []
     for shape in order:
         limits = {room.name: _limit(shape, room, caps) for room in rooms}
@@ -174,7 +198,7 @@ def _client_caches(
         size = round_down(granted * shape.cache_need / shape.footprint, max(MIB, shape.cache_need // 64))
         if size < SMALLEST_CACHE:
             continue
-        footprint = min(int(granted), client_cache_footprint(size, shape.files, shape.size))
+        footprint = min(int(granted), client_cache_footprint(size, shape.pages, shape.size))
         left[room.name] -= footprint
         layout.client_caches[shape.name] = ClientCache(room, size, footprint, client_cache_share(size, shape.size))
 

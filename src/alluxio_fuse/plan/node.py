@@ -59,7 +59,7 @@ def plan_node(
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
     node_gate = gate.node_gate(
-        kind.gpus, fleet.workload, fleet.smallest_mean, (declared.mb_per_s, declared.files_per_s) if declared else None
+        kind.gpus, fleet.workload, fleet.sample_share, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
     if fleet.intent.capabilities.in_pods:
@@ -146,7 +146,7 @@ def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> N
             size = int(said[1])
             have = layout.client_caches[shape.name]
             room = (have.room or max(media, key=lambda room: room.capacity, default=None)) if size else None
-            taken = caches.client_cache_footprint(size, shape.files, shape.size) if room else 0
+            taken = caches.client_cache_footprint(size, shape.pages, shape.size) if room else 0
             layout.client_caches[shape.name] = ClientCache(
                 room, size, taken, caches.client_cache_share(size, shape.size)
             )

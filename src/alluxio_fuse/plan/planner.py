@@ -31,11 +31,12 @@ from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
 from alluxio_fuse.plan.refusals import Refused, did_you_mean
-from alluxio_fuse.plan.rules.caches import blocks
+from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.rules.jvm import Load, load_batch, requests_scarce
 from alluxio_fuse.plan.rules.memory import cpus_workload
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
+from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.summary import fleet_values
 
 
@@ -158,10 +159,10 @@ def _cpus_left(kind: Kind) -> float:
 def _load(shapes: tuple[Shape, ...], datasets: int, room: Room, nodes: list[Node], workers: int) -> Load:
     gpus = max((sum(count for _, count in node.kind.gpus) for node in nodes), default=0)
     active = min(datasets, max(1, gpus))
-    held = sum(blocks(shape.files, shape.size) for shape in shapes)
+    held = sum(shape.blocks for shape in shapes)
     return Load(
         files=max(sum(shape.files for shape in shapes), room.files),
-        blocks=max(held, blocks(room.files, room.bytes)) // max(1, workers),
+        blocks=max(held, Sizes.unlisted(room.files, room.bytes).parts(BLOCK)) // max(1, workers),
         nodes=len(nodes),
         clients=2 * active,
     )

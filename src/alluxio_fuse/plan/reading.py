@@ -1,14 +1,14 @@
 """From what playbooks hand over to a Fleet and its nodes: validation, agreement between hosts, dataset shapes."""
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from alluxio_fuse.plan.distributions import LIBFUSE, release
-from alluxio_fuse.plan.facts import BlockDevice, Facts
+from alluxio_fuse.plan.facts import BlockDevice, Facts, Source
 from alluxio_fuse.plan.fleet import Kind
 from alluxio_fuse.plan.intent import (
     FLEET_VARIABLES,
@@ -24,6 +24,7 @@ from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import gpu_model
+from alluxio_fuse.plan.sizes import Sizes
 
 SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
@@ -257,14 +258,12 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
     counted = {host: known for host, known in facts.items() if known.sources}
     shapes = []
     for index, dataset in enumerate(intent.alluxio_datasets):
-        files, size = _measured(dataset, index, counted, problems)
         within = dataset.freshness if not dataset.writable else dataset.freshness or DEFAULT_WITHIN
         shapes.append(
             Shape(
                 dataset.name,
                 index,
-                files,
-                size,
+                _measured(dataset, index, counted, problems),
                 dataset.writable,
                 within,
                 dataset.cache.pin,
@@ -278,11 +277,12 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
 
 
 def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
-    size = round((sample.images * SAMPLE_IMAGE + sample.shards * SAMPLE_SHARD) * SAMPLE_MARGIN)
-    return Shape(sample.name, 0, sample.images + sample.shards, size, False, None, False, None, through_cluster)
+    made = [(1 << 17, sample.images, SAMPLE_IMAGE), (1 << 27, sample.shards, SAMPLE_SHARD)]
+    rows = [(bound, files, round(files * each * SAMPLE_MARGIN)) for bound, files, each in made if files]
+    return Shape(sample.name, 0, Sizes.of_rows(rows), False, None, False, None, through_cluster)
 
 
-def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> tuple[int, int]:
+def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:
     where = f"alluxio_datasets[{index}]"
     files, size = dataset.files, dataset.bytes
     seen = {host: known.sources[dataset.source] for host, known in facts.items() if dataset.source in known.sources}
@@ -301,9 +301,9 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             else f"mount the dataset's filesystem there, or correct {where}.marker",
         )
     if wrong:
-        return 1, 1
+        return Sizes.unlisted(1, 1)
     if files and size:
-        return files, size
+        return _listed(dataset, files, size, seen.values()) or Sizes.unlisted(files, size)
     missing = " and ".join(key for key, value in (("files", files), ("bytes", size)) if not value)
     problems.refuse(
         f"{where}.{missing.split()[0]}",
@@ -311,4 +311,16 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
         f"{dataset.source} was not counted within the limit",
         f"give {missing} of the dataset",
     )
-    return files or 1, size or 1
+    return Sizes.unlisted(files or 1, size or 1)
+
+
+def _listed(dataset: Dataset, files: int, size: int, seen: Iterable[Source]) -> Sizes | None:
+    """The histogram of the listing that files and bytes are of.
+
+    Where both are declared none counts: whether a listing ends within its limit differs from run to run, as the plan
+    must not.
+    """
+    if dataset.files and dataset.bytes:
+        return None
+    rows = (source.sizes for source in seen if (source.files, source.bytes) == (files, size))
+    return next((Sizes.of_rows(found) for found in rows if found), None)

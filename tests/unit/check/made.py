@@ -9,6 +9,7 @@ HEADER = {
     "version": 1,
     "files": 4006,
     "bytes": 1_226_640_000,
+    "sizes": [[1 << 17, *SIZES["small"]], [1 << 27, *SIZES["large"]]],
     "coverage": "all",
     "id": "4bd1",
     **{kind: {"files": files, "bytes": size} for kind, (files, size) in SIZES.items()},

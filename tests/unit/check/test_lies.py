@@ -316,7 +316,8 @@ def test_mb_per_s_are_those_of_the_files_that_hold_the_bytes(measured: Measured)
     said = [one.reason for one in judged(measured | {"manifest": few}, gate).datasets[0].findings]
     assert any(one.startswith("small files, MB/s") for one in said)
     assert not any(one.startswith("large files, MB/s") for one in said)
-    shards = header | {"large": {"files": 10, "bytes": 10**12}, "bytes": 10**12, "files": 100}
+    large = {"files": 10, "bytes": 10**12}
+    shards = header | {"large": large, "sizes": [[1 << 16, 9990, 499_500_000], [1 << 37, 10, 10**12]]}
     said = [one.reason for one in judged(measured | {"manifest": shards}, gate).datasets[0].findings]
     assert any(one.startswith("large files, MB/s") for one in said)
     assert not any("files/s" in one for one in said)

@@ -11,6 +11,13 @@ import pytest
 from fleets import facts
 
 ROOT = Path(__file__).parents[3]
+LISTED = {
+    "state": "ok",
+    "detail": None,
+    "files": 10,
+    "bytes": 2**30,
+    "sizes": [[2**17, 8, 2**19], [2**29, 2, 2**30 - 2**19]],
+}
 FILTERS = ("plan", "amounts", "explain", "plan_diff", "plan_table")
 PLAY = """
 - hosts: localhost
@@ -24,7 +31,7 @@ PLAY = """
       alluxio_credentials: {one: {access_key: CANARY, secret_key: CANARY}}
     sets:
       - {name: "{{ names[0] }}", source: "s3://b/{{ names[0] }}", files: 10, bytes: 1Gi, cache: {share: "{{ 0.5 }}"}}
-      - {name: "{{ names[1] }}", source: "s3://b/{{ names[1] }}", files: 10, bytes: 1Gi}
+      - {name: "{{ names[1] }}", source: "s3://b/{{ names[1] }}"}
     found: "{{ lookup('ansible.builtin.file', facts_file) | from_json }}"
     hosts: {node: {groups: [masters, gpu_nodes], variables: "{{ said }}", facts: "{{ found }}"}}
     made: "{{ hosts | alluxio.fuse.plan }}"
@@ -42,7 +49,7 @@ PLAY = """
 def play(folder: Path, **extra: Any) -> subprocess.CompletedProcess[str]:
     """Run the play on this machine, with the plugins of the checkout."""
     (folder / "play.yml").write_text(PLAY, encoding="utf-8")
-    (folder / "facts.json").write_text(json.dumps(facts()), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(facts(sources={"s3://b/two": LISTED})), encoding="utf-8")
     variables = {"facts_file": str(folder / "facts.json"), "answer": str(folder / "answer.json")} | extra
     command = [sys.executable, "-m", "ansible", "playbook", str(folder / "play.yml"), "-e", json.dumps(variables)]
     environment = os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
@@ -54,6 +61,7 @@ def test_templated_nested_lists_are_planned(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     answer = json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))
     assert "fuse/two" in answer["amounts"]
+    assert "assumed: mean_file: files of one are taken" in "\n".join(answer["table"])
     assert answer["diff"] == ["the plans are equal"]
     assert answer["findings"] == []
     assert answer["explain"].startswith("node.worker.heap = ")

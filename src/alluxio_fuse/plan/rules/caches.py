@@ -15,25 +15,18 @@ SMALLEST_CACHE: Final = 128 * MIB
 SMALLEST_TIER: Final = 256 * MIB
 
 
-def pages(files: int, size: int) -> int:
-    """Pages that a set takes: a file has at least one."""
-    return files + size // PAGE
-
-
-def blocks(files: int, size: int) -> int:
-    """Blocks that a set takes: a file has at least one."""
-    return files + size // BLOCK
-
-
 def client_cache_need(size: int) -> int:
     """Bytes of page store that hold a whole set: Alluxio keeps 5 % of a LOCAL store for itself."""
     return round_up(size * (1 + STORE_OVERHEAD) + 64 * MIB, MIB)
 
 
-def client_cache_footprint(cache: int, files: int, size: int) -> int:
-    """Bytes that a page store of `cache` bytes takes: pages are files, 4 KiB lost on each (block rounding, inode)."""
+def client_cache_footprint(cache: int, pages: int, size: int) -> int:
+    """Bytes that a page store of `cache` bytes takes, for a set of `size` bytes in `pages` pages.
+
+    Pages are files, 4 KiB lost on each (block rounding, inode).
+    """
     held = min(1.0, cache / client_cache_need(size))
-    return round_up(cache + pages(files, size) * PER_PAGE * held, MIB)
+    return round_up(cache + pages * PER_PAGE * held, MIB)
 
 
 def client_cache_share(cache: int, size: int) -> float:
@@ -41,10 +34,13 @@ def client_cache_share(cache: int, size: int) -> float:
     return min(1.0, max(0, cache - 64 * MIB) / (1 + STORE_OVERHEAD) / size) if cache else 0.0
 
 
-def tier_need(size: int, files: int, workers: int) -> int:
-    """Bytes of one worker's tiers, so that all workers together hold the set below the high watermark."""
+def tier_need(size: int, blocks: int, workers: int) -> int:
+    """Bytes of one worker's tiers, so that all workers together hold the set below the high watermark.
+
+    blocks: those of the whole set; each is a file, as a page is.
+    """
     spread = 1.0 if workers == 1 else 1.2  # blocks are placed by hash: some workers get more
-    return round_up((size / workers * spread + blocks(files, size) / workers * PER_PAGE) / HIGH, MIB)
+    return round_up((size / workers * spread + blocks / workers * PER_PAGE) / HIGH, MIB)
 
 
 def tier_footprint(quota: int, medium: str) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.values import rule
 
 
@@ -32,6 +33,9 @@ STAND_INS: Final = {"H200": "H100", "B200": "H100", "GB200": "H100"}
 MODELS: Final = ("GB200", "V100", "A100", "H100", "H200", "B200")
 UNKNOWN: Final = "unknown"  # GPUs that are counted and not named
 ONE_FILE_PER_SAMPLE: Final = 1_000_000
+#: Part of a dataset's bytes in files of one sample each, from which on files/s count. Labels and indexes beside shards
+#: have less. ImageNet's images have as much where images and shards of 128 MB together have a mean of 1 MB.
+SAMPLES_COUNT: Final = 0.1
 MOUNT_CEILING: Final = 9982.0
 HDD_CEILING: Final = 300.0
 SSD_ORDINARY: Final = 3500.0
@@ -46,7 +50,13 @@ class NodeGate:
     files_per_s: float | None
     gaps: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
+    sample_share: float = 0.0
     planned: tuple[tuple[str, float], ...] = ()  # what GPUs and workload ask for, where less was declared
+
+
+def sample_share(sizes: Sizes) -> float:
+    """Part of a dataset's bytes in files so small that each is one sample: what is read of it in files/s."""
+    return sizes.share_below(ONE_FILE_PER_SAMPLE)
 
 
 @cache
@@ -59,12 +69,12 @@ def gpu_model(name: str) -> str:
 def node_gate(
     gpus: tuple[tuple[str, int], ...],
     workload: str,
-    mean_file: float,
+    samples_in_files: float,
     declared: tuple[float | None, float | None] | None,
 ) -> NodeGate:
-    """The gate of one node with these (model, count) and files of this mean size in bytes."""
+    """The gate of one node with these (model, count). samples_in_files: largest :func:`sample_share` of a dataset."""
     if declared is not None:
-        derived = node_gate(gpus, workload, mean_file, None)
+        derived = node_gate(gpus, workload, samples_in_files, None)
         return NodeGate("declared", *declared, planned=_lowered(declared, derived))
     if not gpus:
         return NodeGate("none (no GPU)", None, None)
@@ -86,8 +96,8 @@ def node_gate(
         samples += need.samples_per_s * need.utilisation * count
     if gaps:
         return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
-    files = round(samples, 1) if mean_file < ONE_FILE_PER_SAMPLE else None
-    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins))
+    files = round(samples, 1) if samples_in_files >= SAMPLES_COUNT else None
+    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins), samples_in_files)
 
 
 def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, float] | None:
@@ -99,6 +109,11 @@ def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, floa
     count = sum(count for _, count in gpus)
     seconds = need.batch / need.samples_per_s
     return {"accelerators": count, "batch": need.batch, "compute_s": seconds, "utilisation": need.utilisation}
+
+
+def _samples(node: NodeGate) -> str:
+    part = f"{node.sample_share:.0%} of a dataset's bytes are in files below 1 MB, a sample each"
+    return f"files/s: {part}" if node.files_per_s else f"no files/s: {part}, and {SAMPLES_COUNT:.0%} would count"
 
 
 def _lowered(declared: tuple[float | None, float | None], derived: NodeGate) -> tuple[tuple[str, float], ...]:
@@ -119,7 +134,7 @@ def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tu
     have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
     why = {
         "declared": "declared by alluxio_gate",
-        "derived": f"{have} on {workload}, times the least utilisation that counts",
+        "derived": f"{have} on {workload}, times the least utilisation that counts; {_samples(node)}",
         "unknown": f"no public figure for {', '.join(node.gaps)}: declare alluxio_gate, or the verdict is CANNOT TELL",
     }.get(
         node.status, f"{have}, workload {workload}: digests and states decide, and alluxio_gate_min_disk_ratio if set"

@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from alluxio_fuse.plan.rules.caches import blocks
+from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.plan.values import rule
 
 KEYS_PER_LIST: Final = 1000
 
 
-@rule("one GET per block, a block being 64 MiB or a file; one LIST per 1000 names")
-def under_store_cost(files: int, size: int, resident: float) -> tuple[dict[str, dict[str, int]], str]:
+@rule(f"one GET per block, a block being {BLOCK >> 20} MiB or a file; one LIST per 1000 names")
+def under_store_cost(files: int, blocks: int, size: int, resident: float) -> tuple[dict[str, dict[str, int]], str]:
     """{first_epoch, joining_node, full_rewarm}: {gets, lists, bytes} of one dataset, each byte read once."""
     lists = -(-files // KEYS_PER_LIST)
-    whole = {"gets": blocks(files, size), "lists": lists, "bytes": size}
+    whole = {"gets": blocks, "lists": lists, "bytes": size}
     missing = 1 - resident
     joining = {"gets": round(whole["gets"] * missing), "lists": 0, "bytes": round(size * missing)}
     if missing:
