@@ -80,7 +80,7 @@ class Fleet:
         """Whether masters and workers are this deployment's own; platform host runs FUSE only."""
         return self.intent.capabilities.runs_cluster
 
-    @property
+    @cached_property
     def sample_share(self) -> float:
         """See :func:`.rules.gate.sample_share`, of the dataset that has most: it decides whether files/s count."""
         return max(sample_share(shape.sizes) for shape in self.shapes)
