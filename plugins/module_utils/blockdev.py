@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import TOOLS
 
 SYS = "/sys/class/block"

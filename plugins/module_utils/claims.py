@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, ownership
 
 LIMIT = 2.0  # seconds: a healthy local folder answers at once
 SHOWN = 3
@@ -27,7 +27,7 @@ def taken(record: dict[str, Any], paths: Iterable[str], beside: Iterable[str] = 
     beside: paths that are looked at elsewhere, and do not count where they lie in a folder. Mounts are not looked into.
     """
     paths = list(dict.fromkeys(paths))
-    points = {mount["point"] for mount in mounts.read_mounts()}
+    points = {mount["point"] for mount in mount_table.read_mounts()}
     known = {*paths, *beside, *points}
     found = []
     for path in paths:
@@ -69,7 +69,7 @@ def is_ours(record: dict[str, Any], path: str) -> bool:
 
 def _with_before(record: dict[str, Any], item: Item) -> Item:
     data = item.get("data") or {}
-    if "before" in data or is_ours(record, item["id"]) or mounts.mount_at(mounts.read_mounts(), item["id"]):
+    if "before" in data or is_ours(record, item["id"]) or mount_table.mount_at(mount_table.read_mounts(), item["id"]):
         return item
     try:
         about = Path(item["id"]).stat()
@@ -88,5 +88,5 @@ def _names(path: str) -> list[str | None]:
         except (FileNotFoundError, NotADirectoryError):
             return [None] if os.path.lexists(path) else []
 
-    answer = mounts.in_child(look, LIMIT)
-    return [None] if answer == mounts.HUNG else list(answer)
+    answer = mount_table.in_child(look, LIMIT)
+    return [None] if answer == mount_table.HUNG else list(answer)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mount_table, users
 
 SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table
 REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"
@@ -88,10 +88,10 @@ def publish(view: str, path: str) -> None:
 
     A kernel before 6.5 cannot do so in one step: where somebody reads, it is left as it is (InUseError).
     """
-    table = mounts.read_mounts()
+    table = mount_table.read_mounts()
     handle = mount_calls.copy(view)
     try:
-        if mounts.mount_at(table, path) is None:
+        if mount_table.mount_at(table, path) is None:
             mount_calls.attach(handle, path)
             return
         try:
@@ -109,8 +109,8 @@ def publish(view: str, path: str) -> None:
 
 def withdraw(path: str, *, in_use: bool = False) -> bool:
     """Takes away what is mounted at `path`; whether there was anything. `in_use`: also from those who read it."""
-    table = mounts.read_mounts()
-    if mounts.mount_at(table, path) is None:
+    table = mount_table.read_mounts()
+    if mount_table.mount_at(table, path) is None:
         return False
     if readers := [] if in_use else users.readers_at(path, table):
         raise InUseError(f"{path} is read by {', '.join(readers)}")

@@ -18,7 +18,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     counters,
     filesystems,
     fuse_connection,
-    mounts,
+    mount_table,
     ownership,
     system,
 )
@@ -97,7 +97,7 @@ def ask(address: str, page: str) -> str:
 
 def about_node() -> dict[str, Any]:
     """System, local filesystems with what is free, all mounts, and how many requests wait in each FUSE connection."""
-    seen = mounts.read_mounts()
+    seen = mount_table.read_mounts()
     with fuse_connection.control() as connections:
         waiting = {one.name: read(str(one / "waiting")).strip() for one in sorted(connections.iterdir())}
     return {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.blockdev import rotational_by_number
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_at, mount_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, mount_at, mount_of
 
 LOCAL = {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 SYSTEM = ("/dev", "/proc", "/run", "/sys")

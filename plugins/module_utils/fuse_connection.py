@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import TOOLS
 
 CONTROL = Path("/sys/fs/fuse/connections")
@@ -35,7 +35,7 @@ def control() -> Iterator[Path]:
 
 def device_of(point: str) -> str:
     """The device "MAJ:MIN" of Alluxio's mount at a place; a ValueError where there is none, or a mount of others."""
-    mount = mounts.mount_at(mounts.read_mounts(), point)
+    mount = mount_table.mount_at(mount_table.read_mounts(), point)
     if mount is None:
         raise ValueError(f"nothing is mounted at {point}: playbooks/status.yml tells what serves")
     if not mount["type"].startswith("fuse") or mount["source"] != SOURCE:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, in_child
 
 QUERY = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version,mig.mode.current", "--format=csv,noheader,nounits"]
 PCI = "/sys/bus/pci/devices"

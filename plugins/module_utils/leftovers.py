@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import network, ownership
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_point_state
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, mount_point_state
 
 MAIN_CLASS = re.compile(r"^alluxio(?!\.cli\.)(\.[a-z]+)+\.[A-Z]\w*$")
 UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, ownership
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, Mount, in_child, mount_at, mount_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child, mount_at, mount_of
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
 
 Medium = dict[str, Any]

@@ -8,7 +8,7 @@ import urllib.error
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mount_table, users
 
 ANSWER_S = 2.0  # that a process has for an answer about itself
 PROGRESS_S = 3.0  # within which a process that serves has served something, if anything waits for it
@@ -24,7 +24,7 @@ def look(point: str, address: str | None, connections: Path) -> Seen:
     there and answers nothing). address: host:port of the process's counters, None where it shows none.
     cached: bytes in the client cache, None where nobody tells. waiting: requests that wait in the kernel.
     """
-    mount = mounts.mount_at(mounts.read_mounts(), point)
+    mount = mount_table.mount_at(mount_table.read_mounts(), point)
     process = ask(address)
     if mount is None or not mount["type"].startswith("fuse"):
         state = "foreign" if mount else "not mounted"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, parse_mountinfo
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, parse_mountinfo
 
 PROC = Path("/proc")
 

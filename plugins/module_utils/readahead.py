@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev
 from ansible_collections.alluxio.fuse.plugins.module_utils.media import filesystem_id
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, mount_of
 
 BLOCK = "/sys/dev/block"
 Medium = dict[str, Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, in_child
 from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import (
     has_control_character,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import steps
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount, mount_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, mount_of
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
 
 FILE = "media.json"

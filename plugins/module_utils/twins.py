@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_table
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
 
 PREFIX = "tune-"  # of mount points, beside that of the origin, and of folders in its client cache
@@ -68,7 +68,7 @@ def start(point: str, twin: Twin, log: Path, seconds: int) -> dict[str, Any]:
             start_new_session=True,
         )
     deadline = time.monotonic() + READY_S
-    while mounts.mount_point_state(mounts.read_mounts(), own)["state"] != "mounted":
+    while mount_table.mount_point_state(mount_table.read_mounts(), own)["state"] != "mounted":
         if process.poll() is not None or time.monotonic() > deadline:
             raise NotMountedError(_last_words(log.read_text(encoding="utf-8", errors="replace")))
         time.sleep(0.2)
@@ -154,7 +154,7 @@ def _end(own: str) -> None:
             os.kill(process, signal.SIGKILL)
     except (ValueError, ProcessLookupError):
         pass
-    if mounts.mount_at(mounts.read_mounts(), own):
+    if mount_table.mount_at(mount_table.read_mounts(), own):
         _run(["umount", "--lazy", own])
     Path(own).rmdir()
 

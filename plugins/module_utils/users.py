@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, Mount, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child
 from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import (
     copies_of,
     namespace_of,

@@ -60,7 +60,7 @@ findings:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, speed
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, speed
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    wanted = speed.disks(module.params["media"], mounts.read_mounts())
+    wanted = speed.disks(module.params["media"], mount_table.read_mounts())
     speeds = speed.trusted(speed.load(module.params["state_dir"]), wanted)
     missing = {disk: medium for disk, medium in wanted.items() if disk not in speeds}
     measure = module.params["measure"] and bool(missing)

@@ -82,7 +82,7 @@ systemd:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import media, mounts, ownership, system
+from ansible_collections.alluxio.fuse.plugins.module_utils import media, mount_table, ownership, system
 
 MEDIUM = {
     "name": {"type": "str", "required": True},
@@ -116,7 +116,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
     about = system.read_system()
     machine = system.machine_id() or about["hostname"]
-    seen = mounts.read_mounts()
+    seen = mount_table.read_mounts()
     states = [media.inspect(medium, seen, record, machine, about["numa_nodes"]) for medium in module.params["media"]]
     findings = [finding for state in states for finding in state["findings"]]
     systemd = Path("/run/systemd/system").is_dir()

@@ -69,13 +69,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import immutable, mounts, steps
+from ansible_collections.alluxio.fuse.plugins.module_utils import immutable, mount_table, steps
 
 
 def present(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     """Make the folder, or bring owner, mode and flag in line."""
     path, guard = str(PurePosixPath(parameters["path"])), parameters["guard"]
-    if guard and mounts.mount_at(mounts.read_mounts(), path):
+    if guard and mount_table.mount_at(mount_table.read_mounts(), path):
         return {"changed": False, "immutable": False}
     owner = 0 if guard else parameters["owner"]
     mode = int(parameters["mode"] or ("0000" if guard else "0755"), 8)
@@ -128,7 +128,7 @@ def guarded(path: str, make: bool = False) -> int:
 def absent(parameters: dict[str, Any], check: bool) -> dict[str, Any]:
     """Take the folder away; a ValueError says which mount is in the way."""
     path = str(PurePosixPath(parameters["path"]))
-    points = [mount["point"] for mount in mounts.read_mounts()]
+    points = [mount["point"] for mount in mount_table.read_mounts()]
     inside = [point for point in points if point == path or point.startswith(f"{path}/")]
     if inside and check:  # what serves it would be stopped before
         return {"changed": True, "immutable": False}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_table, users
 
 DOCUMENTATION = r"""
 module: fuse_abort
@@ -52,7 +52,7 @@ def main() -> None:
         module.fail_json(msg=str(refused))
     with fuse_connection.control() as connections:
         waiting = fuse_connection.waiting(device, connections)
-        mount = mounts.mount_at(mounts.read_mounts(), module.params["mount_point"])
+        mount = mount_table.mount_at(mount_table.read_mounts(), module.params["mount_point"])
         readers = users.readers_of(mount) if mount else []
         if waiting is not None and not module.check_mode:
             fuse_connection.abort(device, connections)

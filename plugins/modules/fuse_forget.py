@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, in_child
 
 DOCUMENTATION = r"""
 module: fuse_forget

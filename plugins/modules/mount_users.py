@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
 
 DOCUMENTATION = r"""
 module: mount_users
@@ -61,7 +61,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    found = users.readers_at(module.params["path"], mounts.read_mounts(), module.params["seconds"])
+    found = users.readers_at(module.params["path"], mount_table.read_mounts(), module.params["seconds"])
     readers = [*module.params["known"], *found]
     module.exit_json(changed=False, users=[*readers, *users.busy_gpus()], readers=readers)
 

@@ -76,7 +76,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     gpu,
     leftovers,
     manifest,
-    mounts,
+    mount_table,
     network,
     ownership,
     sources,
@@ -90,10 +90,10 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     """The facts of this node in the shape of `alluxio_fuse.plan.facts`."""
     state_dir = parameters["state_dir"] or f"/var/lib/{parameters['name']}"
-    seen = mounts.read_mounts()
+    seen = mount_table.read_mounts()
     record = ownership.load(state_dir, parameters["name"])
     gpus, driver = gpu.read_gpus()
-    root = mounts.mount_at(seen, "/")
+    root = mount_table.mount_at(seen, "/")
     local = [url for url in parameters["sources"] if url.startswith("file://")]
     return {
         **system.read_system(),
@@ -108,7 +108,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "gpu_driver": driver,
         "listeners": network.read_listeners(set(parameters["ports"])),
         "mounts": [{key: mount[key] for key in ("point", "type", "source", "options")} for mount in seen],
-        "mount_points": {path: mounts.mount_point_state(seen, path) for path in parameters["mount_points"]},
+        "mount_points": {path: mount_table.mount_point_state(seen, path) for path in parameters["mount_points"]},
         "taken": claims.taken(record, parameters["claims"], beside(parameters["mount_points"])),
         "sources": {
             url: sources.read_source(

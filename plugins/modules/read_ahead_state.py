@@ -45,7 +45,7 @@ systemd:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, readahead, system
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, readahead, system
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
     about = system.read_system()
     machine = system.machine_id() or about["hostname"]
     settings = readahead.read_ahead_settings(
-        module.params["media"], mounts.read_mounts(), module.params["name"], machine
+        module.params["media"], mount_table.read_mounts(), module.params["name"], machine
     )
     module.exit_json(changed=False, settings=settings, systemd=about["service_manager"] == "systemd")
 

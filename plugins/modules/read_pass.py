@@ -15,7 +15,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     counters,
     fio,
     fuse_connection,
-    mounts,
+    mount_table,
     reader,
     residency,
     training,
@@ -219,7 +219,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         result = reader.timed(one["root"], files, params["readers"], one.get("way", "read"), one.get("held", 0))
     ended = time.time()
     after = _settled(params["metrics"])
-    mount = mounts.mount_of(mounts.read_mounts(), one["root"])
+    mount = mount_table.mount_of(mount_table.read_mounts(), one["root"])
     return {
         **result,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table
 
 DOCUMENTATION = r"""
 module: shared_mount
@@ -36,20 +36,20 @@ commands: {description: what was run, or in check mode would be, type: list, ret
 """
 
 
-def present(path: str, table: list[mounts.Mount]) -> list[list[str]]:
+def present(path: str, table: list[mount_table.Mount]) -> list[list[str]]:
     """Commands that make the folder a shared mount."""
-    mount = mounts.mount_at(table, path)
+    mount = mount_table.mount_at(table, path)
     bind = [] if mount else [["mount", "--bind", path, path]]
     return bind if mount and mount["shared"] else [*bind, ["mount", "--make-rshared", path]]
 
 
-def absent(path: str, table: list[mounts.Mount], check: bool) -> list[list[str]]:
+def absent(path: str, table: list[mount_table.Mount], check: bool) -> list[list[str]]:
     """Commands that undo it; a ValueError names a mount that is still served, which in check mode is about to go."""
     below = [mount["point"] for mount in table if mount["point"].startswith(path.rstrip("/") + "/")]
-    alive = [point for point in below if mounts.mount_point_state(table, point)["state"] != "stale"]
+    alive = [point for point in below if mount_table.mount_point_state(table, point)["state"] != "stale"]
     if alive and not check:
         raise ValueError(f"{alive[0]} is still mounted: stop what serves it first")
-    own = [["umount", path]] if mounts.mount_at(table, path) else []
+    own = [["umount", path]] if mount_table.mount_at(table, path) else []
     return [*(["umount", "--lazy", point] for point in below if point not in alive), *own]
 
 
@@ -61,7 +61,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    path, table = module.params["path"], mounts.read_mounts()
+    path, table = module.params["path"], mount_table.read_mounts()
     try:
         made = module.params["state"] == "present"
         commands = present(path, table) if made else absent(path, table, module.check_mode)

@@ -48,7 +48,7 @@ import subprocess
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import media, mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import media, mount_table
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     path, size, patience = (module.params[key] for key in ("path", "size", "patience"))
-    mount = mounts.mount_at(mounts.read_mounts(), path)
+    mount = mount_table.mount_at(mount_table.read_mounts(), path)
     changed = bool(mount and mount["type"] == "tmpfs") and media.tmpfs_size(path) != media.whole_pages(size)
     if changed and not (module.check_mode and patience) and (used := _lasting(path, size, patience)):
         module.exit_json(changed=False, full=used)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, reader
 from ansible_collections.alluxio.fuse.plugins.modules import read_pass
 from object_store import ObjectStore
 from peers import PEERS, READ_AHEADS
@@ -72,7 +72,7 @@ class Measuring:
         return result
 
     def _best_read_ahead(self, name: str, point: str) -> int:
-        device = mounts.mount_at(mounts.read_mounts(), point)["device"]
+        device = mount_table.mount_at(mount_table.read_mounts(), point)["device"]
         setting = Path(f"/sys/class/bdi/{device}/read_ahead_kb")
         wanted = (name, "large", "drop")
         one = next(o for o in self.passes if (o["path"], o["kind"], o["before"]) == wanted) | {"verify": False}

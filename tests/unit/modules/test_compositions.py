@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import compositions, mount_calls, mounts, namespaces
+from ansible_collections.alluxio.fuse.plugins.module_utils import compositions, mount_calls, mount_table, namespaces
 
 PUBLICATIONS = 50
 FILES = ("a/staged", "b/not staged", "c")
@@ -122,7 +122,7 @@ def test_readers_see_right_bytes_through_fifty_publications(
         for one in readers:
             one.go_round()
             assert Path(f"{one.root}{path}/generation {number}").exists()
-            table = mounts.parse_mountinfo(Path(f"/proc/{one.process.pid}/mountinfo").read_text())
+            table = mount_table.parse_mountinfo(Path(f"/proc/{one.process.pid}/mountinfo").read_text())
             assert sum(mount["point"] == str(path) for mount in table) == 1
     assert [one.end() for one in readers] == [(0, ""), (0, "")]
 
@@ -141,10 +141,10 @@ def test_a_kernel_that_cannot_mount_beneath_changes_nothing_under_readers(
         really(handle, point)
 
     monkeypatch.setattr(mount_calls, "attach", attach)
-    before = mounts.mount_at(mounts.read_mounts(), str(path))
+    before = mount_table.mount_at(mount_table.read_mounts(), str(path))
     with pytest.raises(compositions.InUseError, match=rf"is read by .*\({readers[0].process.pid}\)"):
         compositions.publish(made(False), str(path))
-    assert mounts.mount_at(mounts.read_mounts(), str(path)) == before
+    assert mount_table.mount_at(mount_table.read_mounts(), str(path)) == before
     for one in readers:
         one.end()
     compositions.publish(made(False), str(path))

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import counters, fuse_connection, mount_status, mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    counters,
+    fuse_connection,
+    mount_status,
+    mount_table,
+    users,
+)
 
 POINT = "/mnt/alluxio-fuse/imagenet/data"
 
@@ -24,9 +30,9 @@ def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dic
 
         monkeypatch.setattr(counters, "fetch", fetch)
         monkeypatch.setattr(fuse_connection, "waiting", lambda *_: next(waiting))
-        monkeypatch.setattr(mounts, "read_mounts", list)
+        monkeypatch.setattr(mount_table, "read_mounts", list)
         monkeypatch.setattr(
-            mounts, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1"}
+            mount_table, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1"}
         )
         monkeypatch.setattr(users, "readers_of", lambda _: [])
         monkeypatch.setattr(mount_status, "PROGRESS_S", 0.05)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
 from compositions import FILE, WAYS, composition
 
 OPEN = "held = open(sys.argv[1], 'rb')"
@@ -38,7 +38,7 @@ def reader(how: str, file: Path, *container: str) -> Iterator[str]:
 
 
 def told(point: Path, seconds: float = 0) -> str:
-    return " ".join(users.readers_at(str(point), mounts.read_mounts(), seconds))
+    return " ".join(users.readers_at(str(point), mount_table.read_mounts(), seconds))
 
 
 @pytest.fixture(params=WAYS)

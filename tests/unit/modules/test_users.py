@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def mount() -> Iterator[dict[str, str]]:
     """A folder on a filesystem of which no program runs, as if one of FUSE were mounted there."""
     with TemporaryDirectory(dir="/dev/shm") as folder:
         Path(folder, "file").write_bytes(b"x")
-        below = mounts.mount_of(mounts.read_mounts(), folder)
+        below = mount_table.mount_of(mount_table.read_mounts(), folder)
         yield {"point": folder, "type": "fuse.alluxio-fuse", "device": below["device"], "root": "/"}

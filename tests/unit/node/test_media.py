@@ -11,8 +11,15 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, filesystems, media, mounts, ownership, speed
-from ansible_collections.alluxio.fuse.plugins.module_utils.mounts import Mount
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    blockdev,
+    filesystems,
+    media,
+    mount_table,
+    ownership,
+    speed,
+)
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount
 from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed, tmpfs_size
 
 BLANK: dict[str, Any] = {"block": True, "signature": None, "uuid": None, "partitions": [], "holders": [], "busy": False}
@@ -73,7 +80,7 @@ def test_a_tmpfs_keeps_its_size_while_it_holds_more(
     answer: dict[str, Any],
 ) -> None:
     sizes: list[int] = []
-    monkeypatch.setattr(mounts, "read_mounts", lambda: [{**ROOT, "point": "/t", "type": "tmpfs"}])
+    monkeypatch.setattr(mount_table, "read_mounts", lambda: [{**ROOT, "point": "/t", "type": "tmpfs"}])
     monkeypatch.setattr(media, "tmpfs_size", lambda _: 1 << 20)
     monkeypatch.setattr(media, "tmpfs_used", lambda _: holds.pop(0))
     monkeypatch.setattr(media, "resize_tmpfs", lambda _, size: sizes.append(size))

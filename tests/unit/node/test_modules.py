@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table
 from ansible_collections.alluxio.fuse.plugins.modules import files, shared_mount
 
 from alluxio_fuse.plan.facts import Facts
@@ -117,7 +117,7 @@ def test_check_mode_takes_what_serves_a_mount_as_stopped(monkeypatch: pytest.Mon
     assert run("folder", check=True, path="/proc", state="absent")["changed"]
     served = {"point": "/a/data", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse", "shared": True}
     table = [{**served, "point": "/a", "type": "ext4"}, served]
-    monkeypatch.setattr(mounts, "mount_point_state", lambda *_: {"state": "mounted"})
+    monkeypatch.setattr(mount_table, "mount_point_state", lambda *_: {"state": "mounted"})
     assert shared_mount.absent("/a", table, check=True) == [["umount", "/a"]]
     with pytest.raises(ValueError, match="/a/data is still mounted"):
         shared_mount.absent("/a", table, check=False)

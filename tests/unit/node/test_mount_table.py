@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mounts
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table
 
 TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
@@ -19,7 +19,7 @@ TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 
 
 def test_table() -> None:
-    table = mounts.parse_mountinfo(TABLE)
+    table = mount_table.parse_mountinfo(TABLE)
     assert [mount["shared"] for mount in table] == [False, True, True, False, False, False]
     assert table[2] == {
         "number": "60",
@@ -34,11 +34,11 @@ def test_table() -> None:
 
 
 def test_topmost_mount_counts() -> None:
-    table = mounts.parse_mountinfo(TABLE)
-    found = mounts.mount_at(table, "/var/lib/a")
+    table = mount_table.parse_mountinfo(TABLE)
+    found = mount_table.mount_at(table, "/var/lib/a")
     assert found is not None
     assert found["source"] == "two"
-    assert mounts.mount_at(table, "/var/lib") is None
+    assert mount_table.mount_at(table, "/var/lib") is None
 
 
 @pytest.mark.parametrize(
@@ -52,22 +52,22 @@ def test_topmost_mount_counts() -> None:
     ],
 )
 def test_mount_that_holds_a_path(path: str, point: str) -> None:
-    assert mounts.mount_of(mounts.parse_mountinfo(TABLE), path)["point"] == point
+    assert mount_table.mount_of(mount_table.parse_mountinfo(TABLE), path)["point"] == point
 
 
 def test_child_answers() -> None:
-    assert mounts.in_child(lambda: {"a": [1, None]}, 5) == {"a": [1, None]}
-    assert len(mounts.in_child(lambda: "x" * 1_000_000, 5)) == 1_000_000
+    assert mount_table.in_child(lambda: {"a": [1, None]}, 5) == {"a": [1, None]}
+    assert len(mount_table.in_child(lambda: "x" * 1_000_000, 5)) == 1_000_000
 
 
 def test_error_of_the_child_is_raised_here() -> None:
     with pytest.raises(FileNotFoundError):
-        mounts.in_child(lambda: Path("/nope").stat().st_size, 5)
+        mount_table.in_child(lambda: Path("/nope").stat().st_size, 5)
 
 
 def test_child_that_hangs_is_left_behind() -> None:
     started = time.monotonic()
-    assert mounts.in_child(lambda: time.sleep(600), 0.2) == mounts.HUNG
+    assert mount_table.in_child(lambda: time.sleep(600), 0.2) == mount_table.HUNG
     assert time.monotonic() - started < 300  # it did not wait for its child
 
 
@@ -77,27 +77,27 @@ def test_mount_point_states(tmp_path: Path) -> None:
     (tmp_path / "files/one").touch()
     nothing = {"type": None, "source": None}
     for name, state in {"absent": "absent", "empty": "empty", "files": "files", "files/one/below": "absent"}.items():
-        assert mounts.mount_point_state([], str(tmp_path / name)) == {"state": state, **nothing}
+        assert mount_table.mount_point_state([], str(tmp_path / name)) == {"state": state, **nothing}
 
 
 def test_mount_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = mounts.parse_mountinfo(f"60 27 0:50 / {tmp_path} rw - fuse.x source rw")
+    table = mount_table.parse_mountinfo(f"60 27 0:50 / {tmp_path} rw - fuse.x source rw")
     about = {"type": "fuse.x", "source": "source"}
-    assert mounts.mount_point_state(table, str(tmp_path)) == {"state": "mounted", **about}
+    assert mount_table.mount_point_state(table, str(tmp_path)) == {"state": "mounted", **about}
 
     def gone(_path: str) -> os.statvfs_result:
         raise OSError(107, "Transport endpoint is not connected")
 
     with monkeypatch.context() as remembered:
         remembered.setattr(os, "statvfs", gone)
-        assert mounts.mount_point_state(table, str(tmp_path)) == {"state": "stale", **about}
+        assert mount_table.mount_point_state(table, str(tmp_path)) == {"state": "stale", **about}
         remembered.setattr(os, "statvfs", lambda _: time.sleep(60))  # its master is away, for example
-        assert mounts.mount_point_state(table, str(tmp_path), 0.2) == {"state": "mounted", **about}
+        assert mount_table.mount_point_state(table, str(tmp_path), 0.2) == {"state": "mounted", **about}
 
     def dead(path: str, mounted: bool) -> int:
         raise OSError(107, f"Transport endpoint is not connected: {path} {mounted}")
 
-    monkeypatch.setattr(mounts, "_glance", dead)
-    assert mounts.mount_point_state(table, str(tmp_path)) == {"state": "stale", **about}
-    monkeypatch.setattr(mounts, "_glance", lambda *_: time.sleep(60))
-    assert mounts.mount_point_state(table, str(tmp_path), 0.2) == {"state": "hung", **about}
+    monkeypatch.setattr(mount_table, "_glance", dead)
+    assert mount_table.mount_point_state(table, str(tmp_path)) == {"state": "stale", **about}
+    monkeypatch.setattr(mount_table, "_glance", lambda *_: time.sleep(60))
+    assert mount_table.mount_point_state(table, str(tmp_path), 0.2) == {"state": "hung", **about}
