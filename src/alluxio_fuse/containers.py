@@ -11,6 +11,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
@@ -80,7 +81,7 @@ def containers(plan: Plan, host: str) -> list[dict[str, Any]]:
 
 def tier_bytes(plan: Plan) -> int:
     """Bytes that all workers of a plan may hold."""
-    return sum(tier["quota"] for worker in plan.each("worker") for tier in worker["tiers"].amount)
+    return sum(tier.quota for worker in plan.each("worker") for tier in worker["tiers"].amount)
 
 
 def folders(services: Sequence[Mapping[str, Any]], state_dir: str) -> list[dict[str, Any]]:
@@ -331,7 +332,7 @@ def _storage(kind: str, mine: Amounts, state_dir: str) -> list[str]:
     if kind == "master":
         return _same(f"{state_dir}/journal", namespace)
     if kind == "worker":
-        return _same(*(tier["path"] for tier in mine["tiers"]), namespace)
+        return _same(*(tier.path for tier in mine["tiers"]), namespace)
     if kind == "fuse":
         cache, parent = _client_cache(mine), mine["mount_parent"]["path"]
         settings = str(PurePosixPath(mine["settings_file"]).parent)
@@ -344,7 +345,8 @@ def _settings(kind: str, mine: Amounts) -> dict[str, str]:
 
 
 def _client_cache(fuse: Amounts) -> str:
-    return str(fuse["client_cache"]["path"]) if fuse["client_cache"]["enabled"] else ""
+    cache: PlannedCache = fuse["client_cache"]
+    return cache.path or ""
 
 
 def _same(*paths: str) -> list[str]:

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any, Final, get_type_hints
 
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.values import Service, load_service
+from alluxio_fuse.plan.loading import load_service
+from alluxio_fuse.plan.values import Service
 
 #: By the annotation of a parameter, what makes such an argument of what plan.json holds.
 _LOADERS: Final[Mapping[Any, Callable[[Any], Any]]] = {

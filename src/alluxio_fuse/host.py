@@ -8,6 +8,7 @@ from typing import Any
 
 from alluxio_fuse.containers import SETTINGS_VARIABLE, digest, owned_item
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.values import amounts
 
 ROLE = "platform_host"
@@ -117,7 +118,7 @@ def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> U
     called = f"{name}-fuse-{dataset}"
     source = fuse.get("under_store", "")
     folder = source.removeprefix("file://") if source.startswith("file://") else ""
-    cache = str(fuse["client_cache"]["path"]) if fuse["client_cache"]["enabled"] else ""
+    cache: PlannedCache = fuse["client_cache"]
     return Unit(
         name=f"{called}.service",
         dataset=dataset,
@@ -131,13 +132,13 @@ def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> U
         nofile=fuse["nofile"],
         # a folder may belong to the service user alone; root without this capability is a user like any other
         capabilities=["CAP_SYS_ADMIN", *(["CAP_DAC_READ_SEARCH"] if folder else [])],
-        requires=[path for path in (folder, cache) if path],
+        requires=[path for path in (folder, cache.path) if path],
         conf_dir=f"{state_dir}/conf/{called}",
         properties=fuse["properties"],
         under_store=source.startswith("s3://"),
         mount_point=fuse["mount_point"],
         mount_parent=fuse["mount_parent"],
-        client_cache=cache,
+        client_cache=cache.path or "",
     )
 
 

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Any
 
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.parts import PlannedCache, PlannedGate
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts, dump_service
 
@@ -97,15 +98,15 @@ def mount_folders(plan: Plan, host: str, role: str) -> list[dict[str, Any]]:
 def gate(plan: Plan, host: str) -> dict[str, Any]:
     """The gate of a host in the shape of the check's input."""
     value = plan.nodes[host]["node"]["gate"]
-    planned = value.amount
-    named = planned["status"] in ("derived", "declared")
+    planned: PlannedGate = value.amount
+    named = planned.status in ("derived", "declared")
     return {
-        "name": value.why.partition(", times")[0] if named else planned["status"],
-        "mb_per_s": planned["mb_per_s"],
-        "files_per_s": planned["files_per_s"],
-        "min_disk_ratio": plan.fleet["gate"].amount["min_disk_ratio"],
-        "planned": planned.get("planned"),
-        "training": planned.get("training"),
+        "name": value.why.partition(", times")[0] if named else planned.status,
+        "mb_per_s": planned.mb_per_s,
+        "files_per_s": planned.files_per_s,
+        "min_disk_ratio": plan.fleet["gate"].amount.min_disk_ratio,
+        "planned": planned.planned,
+        "training": planned.training,
     }
 
 
@@ -116,14 +117,14 @@ def _target(
     host: str,
     endpoints: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    cache = fuse["client_cache"]
+    cache: PlannedCache = fuse["client_cache"]
     found = _scheduled(endpoints, host, dataset["name"]) if endpoints else _planned(cache, fuse, plan)
     return {
         "name": dataset["name"],
         "source": dataset["source"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
-        "client_cache_bytes": cache["size"] if cache["enabled"] else 0,
+        "client_cache_bytes": cache.size if cache.enabled else 0,
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",
         "own_cluster": plan.capabilities.runs_cluster or dataset["through"] == "under_store",
@@ -134,9 +135,9 @@ def _target(
     }
 
 
-def _planned(cache: Amounts, fuse: Amounts, plan: Plan) -> dict[str, Any]:
+def _planned(cache: PlannedCache, fuse: Amounts, plan: Plan) -> dict[str, Any]:
     """Where the plan put the counters, and what says whose the caches are: a file, where there is a cache of ours."""
-    path = f"{cache['path']}/.identity" if cache["enabled"] else _worker_identity(plan)
+    path = f"{cache.path}/.identity" if cache.enabled else _worker_identity(plan)
     return {
         **({"identity_file": path} if path else {"identity": "no cache"}),
         "metrics": {
@@ -174,7 +175,7 @@ def _web(service: Amounts) -> list[str]:
 def _worker_identity(plan: Plan) -> str | None:
     """Without a client cache the worker's tier tells which cluster this is; None where there is none of ours."""
     workers = plan.each("worker")
-    return f"{workers[0]['tiers'].amount[0]['path']}/.identity" if workers else None
+    return f"{workers[0]['tiers'].amount[0].path}/.identity" if workers else None
 
 
 def about(plan: Plan, host: str, facts: Mapping[str, Any], inventories: Sequence[str] = ()) -> dict[str, Any]:
@@ -199,11 +200,11 @@ def about(plan: Plan, host: str, facts: Mapping[str, Any], inventories: Sequence
         if "heap" in keys:
             values[f"{service}: heap"] = f"{keys['heap'] / gib:.2f} GiB"
         for tier in keys.get("tiers", ()):
-            values[f"{service}: tier"] = f"{tier['quota'] / gib:.2f} GiB on {tier['medium']}"
+            values[f"{service}: tier"] = f"{tier.quota / gib:.2f} GiB on {tier.medium}"
         if service.startswith("fuse/"):
-            cache = keys["client_cache"]
+            cache: PlannedCache = keys["client_cache"]
             values[f"{service}: client cache"] = (
-                f"{cache['size'] / gib:.2f} GiB on {cache['medium']}" if cache["enabled"] else "none"
+                f"{cache.size / gib:.2f} GiB on {cache.medium}" if cache.enabled else "none"
             )
             values[f"{service}: libfuse"] = keys["libfuse_version"]
             values[f"{service}: mount options"] = ",".join(keys["mount_options"])

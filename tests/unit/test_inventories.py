@@ -88,7 +88,7 @@ def test_only_this_machine_is_let_off_what_could_not_be_told() -> None:
     assert forgiving == {"local"}
     assert said["local"]["localhost"]["alluxio_check_fail_on"] == ["FAIL"]
     made = plan({"n": {"groups": ["masters", "gpu_nodes"], "variables": {}, "facts": facts()}})
-    assert made.fleet["gate"].amount["min_disk_ratio"] is None
+    assert made.fleet["gate"].amount.min_disk_ratio is None
 
 
 def test_environments_are_alike_in_shape() -> None:

@@ -10,6 +10,8 @@ from alluxio_fuse.chart.further import findings, joined
 from alluxio_fuse.chart.owned import CHART, is_owned
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
@@ -34,36 +36,37 @@ def chart_values(
     nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
     planned = _planned(plan, secrets or {}, nodes_addresses, trust_digest)
-    return joined(planned, plan.fleet["kubernetes"].amount.get("values", {}))
+    return joined(planned, plan.fleet["kubernetes"].amount.values)
 
 
 def refusals(plan: Plan) -> list[Finding]:
     """What speaks against the values that the user says beside a plan; nothing on another platform."""
-    said = plan.fleet["kubernetes"].amount.get("values") if plan.capabilities.in_pods else None
+    said = plan.fleet["kubernetes"].amount.values if plan.capabilities.in_pods else None
     return findings(_planned(plan, {}, (), ""), said) if said else []
 
 
 def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[str], trust_digest: str) -> Amounts:
     fleet = amounts(plan.fleet)
     nodes = {host: {name: amounts(one) for name, one in services.items()} for host, services in plan.nodes.items()}
-    cluster, name = fleet["kubernetes"], plan.name
+    cluster: Kubernetes = fleet["kubernetes"]
+    name = plan.name
     master, worker = _shared(nodes, "master"), _shared(nodes, "worker")
     on_master = _placed(cluster, {f"alluxio-fuse/{name}.master": "true"})
-    on_worker = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.worker": "true"})
-    on_fuse = _placed(cluster, cluster["node_selector"] or {f"alluxio-fuse/{name}.fuse": "true"})
+    on_worker = _placed(cluster, cluster.node_selector or {f"alluxio-fuse/{name}.worker": "true"})
+    on_fuse = _placed(cluster, cluster.node_selector or {f"alluxio-fuse/{name}.fuse": "true"})
     points = _mount_points(nodes)
     datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
         "profile": "plain",
-        "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster["pull_secrets"]},
+        "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster.pull_secrets},
         "datasets": datasets,
         "rpcPassword": {"secret": password_name(name)},
         "trust": {"configMap": f"{name}-trust" if _private_ca(plan) else "", "digest": trust_digest},
         "master": {
             "replicas": len(fleet["masters"]),
-            "journal": {"storageClass": cluster["storage_class"]},
+            "journal": {"storageClass": cluster.storage_class},
             **_java(master),
             **on_master,
         },
@@ -91,8 +94,8 @@ def _settings_path(nodes: Mapping[str, Mapping[str, Amounts]]) -> str:
     return str(PurePosixPath(files[0]).parent)
 
 
-def _placed(cluster: Amounts, selector: Mapping[str, str]) -> Amounts:
-    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster["tolerations"]]
+def _placed(cluster: Kubernetes, selector: Mapping[str, str]) -> Amounts:
+    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations]
     return {"nodeSelector": dict(selector), "tolerations": tolerations}
 
 
@@ -188,19 +191,21 @@ def _image(image: str) -> Amounts:
 
 
 def _memory_tiers(worker: Amounts) -> int:
-    return sum(tier["quota"] for tier in worker["tiers"] if tier["medium"] == "memory")
+    tiers: list[PlannedTier] = worker["tiers"]
+    return sum(tier.quota for tier in tiers if tier.medium == "memory")
 
 
 def _tiers(worker: Amounts, nodes: Mapping[str, Mapping[str, Amounts]]) -> list[Amounts]:
+    tiers: list[PlannedTier] = worker["tiers"]
     return [
         {
-            "medium": tier["medium"],
-            "quota": _size(tier["quota"]),
-            "high": tier["high"],
-            "low": tier["low"],
+            "medium": tier.medium,
+            "quota": _size(tier.quota),
+            "high": tier.high,
+            "low": tier.low,
             **_tier_place(tier, _mount_points(nodes)),
         }
-        for tier in worker["tiers"]
+        for tier in tiers
     ]
 
 
@@ -213,8 +218,8 @@ def _mount_points(nodes: Mapping[str, Mapping[str, Amounts]]) -> list[PurePosixP
     ]
 
 
-def _tier_place(tier: Amounts, points: list[PurePosixPath]) -> Amounts:
-    return {"emptyDir": {}} if tier["medium"] == "memory" else _host_path(PurePosixPath(tier["path"]), points)
+def _tier_place(tier: PlannedTier, points: list[PurePosixPath]) -> Amounts:
+    return {"emptyDir": {}} if tier.medium == "memory" else _host_path(PurePosixPath(tier.path), points)
 
 
 def _host_path(path: PurePosixPath, points: list[PurePosixPath]) -> Amounts:
@@ -248,8 +253,8 @@ def _origin(source: str, marker: Amounts | None) -> Amounts:
 
 
 def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
-    cache = fuse["client_cache"]
-    in_memory = cache["size"] if cache["enabled"] and cache["medium"] == "memory" else 0
+    cache: PlannedCache = fuse["client_cache"]
+    in_memory = cache.size if cache.medium == "memory" else 0
     return {
         **_java(fuse, in_memory),
         "mountOptions": fuse["mount_options"],
@@ -257,15 +262,15 @@ def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
         "readType": fuse["read_type"],
         "env": fuse.get("environment", {}),
         "pageCache": "0Mi",
-        "clientCache": _client_cache(cache, points) if cache["enabled"] else {"enabled": False},
+        "clientCache": _client_cache(cache, cache.path, points) if cache.path else {"enabled": False},
     }
 
 
-def _client_cache(cache: Amounts, points: list[PurePosixPath]) -> Amounts:
+def _client_cache(cache: PlannedCache, path: str, points: list[PurePosixPath]) -> Amounts:
     return {
         "enabled": True,
-        "medium": cache["medium"],
-        "size": _size(cache["size"]),
-        "pageSize": _size(cache["page_size"]),
-        **({} if cache["medium"] == "memory" else _host_path(PurePosixPath(cache["path"]).parent, points)),
+        "medium": cache.medium,
+        "size": _size(cache.size),
+        "pageSize": _size(cache.page_size),
+        **({} if cache.medium == "memory" else _host_path(PurePosixPath(path).parent, points)),
     }

@@ -189,5 +189,5 @@ def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User
 
 
 def _pull(plan: Plan) -> Object:
-    names = plan.fleet["kubernetes"].amount["pull_secrets"]
+    names = plan.fleet["kubernetes"].amount.pull_secrets
     return {"imagePullSecrets": [{"name": name} for name in names]} if names else {}

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from alluxio_fuse.plan.loading import load_service
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
-from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service, load_service
+from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service
 
 VERSION = 2
 _FUSE = "fuse/"
@@ -56,7 +57,7 @@ class Plan:
                 for host, services in raw["nodes"].items()
             }
             return cls(**{**fields, "fleet": load_service(raw["fleet"]), "nodes": nodes})
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise Refused([Finding("plan.json", str(error), "this is no whole plan", _REMEDY)]) from None
 
     @property

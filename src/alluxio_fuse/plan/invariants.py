@@ -150,7 +150,7 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             "through: cluster, or alluxio_platform: host",
         )
         return
-    if service["client_cache"].amount["size"]:
+    if service["client_cache"].amount.size:
         problems.refuse(
             where,
             "under_store",
@@ -227,7 +227,7 @@ def _check_property(given: Given, fleet: Fleet, problems: Problems) -> None:
 def _check_client_property(given: Given, shape: Shape, problems: Problems) -> None:
     key, text, path, service = given.key, given.text, given.path, given.service
     if key == "alluxio.user.client.cache.store.type" and text.upper() == "MEM":
-        cache, heap = int(service["client_cache"].amount["size"]), int(service["heap"].amount)
+        cache, heap = int(service["client_cache"].amount.size), int(service["heap"].amount)
         if cache > heap // 2:
             reason = f"a page store of {format_size(cache)} in a heap of {format_size(heap)}: reads answer EIO"
             remedy = f"LOCAL, or a client_cache_size of at most {at_most(heap // 2)}"

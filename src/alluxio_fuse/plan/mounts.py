@@ -1,13 +1,13 @@
 """FUSE on one kind of node: one process for each dataset. Processes alike are derived once."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape
+from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
@@ -116,7 +116,7 @@ class Mounts:
         libfuse = setting.libfuse.amount
         return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order, of_image=of_image)
 
-    def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[dict[str, Any]]:
+    def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[PlannedCache]:
         medium = cache.room.medium if cache.room else None
         path = f"{folder(self._fleet, cache.room, 'client-cache')}/{shape.name}" if cache.room else None
         made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need)
@@ -125,13 +125,13 @@ class Mounts:
         return made
 
     def _properties(self, shape: Shape, setting: Setting, service: Service) -> properties.Properties:
-        cache = service["client_cache"].amount
+        cache: PlannedCache = service["client_cache"].amount
         fleet = self._fleet
         client = properties.Client(
             writable=shape.writable,
             freshness=fuse.freshness_layers(shape.within),
-            cache_path=cache["path"],
-            cache_size=cache["size"],
+            cache_path=cache.path,
+            cache_size=cache.size,
             entries=service["metadata_cache_entries"].amount,
             libfuse=setting.libfuse.amount,
             web_port=service["ports"].amount.get("web"),

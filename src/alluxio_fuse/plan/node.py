@@ -9,6 +9,7 @@ from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Tier, allocate
 from alluxio_fuse.plan.media import coarse, rooms
 from alluxio_fuse.plan.mounts import Mounts, Setting
+from alluxio_fuse.plan.parts import PlannedTier
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
@@ -177,10 +178,8 @@ def _node_libfuse(chosen: Value[int], *, of_image: bool) -> Value[list[int]]:
     return Value([], "libfuse", "FUSE runs from the image; the node has the kernel's part only", "alluxio_platform")
 
 
-def _tiers(layout: Layout, fleet: Fleet) -> Value[list[dict[str, Any]]]:
-    folders: list[tuple[str, str, int]] = [
-        (tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers
-    ]
+def _tiers(layout: Layout, fleet: Fleet) -> Value[list[PlannedTier]]:
+    folders = [(tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers]
     return caches.tiers(folders, layout.worker_need, with_room=fleet.intent.alluxio_room.bytes > 0)
 
 

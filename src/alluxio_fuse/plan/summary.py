@@ -6,8 +6,10 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
+from alluxio_fuse.plan.parts import FleetGate, PlannedGate
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
@@ -84,9 +86,9 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     }
 
 
-def _kubernetes(fleet: Fleet) -> Value[dict[str, Any]]:
+def _kubernetes(fleet: Fleet) -> Value[Kubernetes]:
     said = fleet.intent.alluxio_kubernetes
-    amount = said.model_dump() | {"namespace": said.namespace or fleet.name}
+    amount = said.model_copy(update={"namespace": said.namespace or fleet.name})
     return Value(amount, "kubernetes", "as said, or its documented default", "alluxio_kubernetes")
 
 
@@ -153,13 +155,18 @@ def _residency(fleet: Fleet, client: dict[str, float], share: dict[str, float], 
     )
 
 
-def _gate(fleet: Fleet, mounted: list[NodePlan]) -> Value[dict[str, Any]]:
-    gates = {id(planned): planned.services["node"]["gate"] for planned in mounted}
-    largest = max(gates.values(), key=lambda value: float(value.amount["mb_per_s"] or 0), default=None)
-    amount: dict[str, Any] = (
-        dict(largest.amount) if largest else {"status": "none (no GPU node)", "mb_per_s": None, "files_per_s": None}
+def _gate(fleet: Fleet, mounted: list[NodePlan]) -> Value[FleetGate]:
+    gates: list[Value[PlannedGate]] = [planned.services["node"]["gate"] for planned in mounted]
+    largest = max(gates, key=lambda value: value.amount.mb_per_s or 0, default=None)
+    gate = largest.amount if largest else PlannedGate("none (no GPU node)", None, None)
+    amount = FleetGate(
+        gate.status,
+        gate.mb_per_s,
+        gate.files_per_s,
+        gate.training,
+        gate.planned,
+        min_disk_ratio=fleet.intent.alluxio_gate_min_disk_ratio,
     )
-    amount["min_disk_ratio"] = fleet.intent.alluxio_gate_min_disk_ratio
     why = largest.why if largest else "no node mounts anything"
     return Value(
         amount, "gate", f"{why}; the largest of all nodes, each node has its own", "MLPerf Storage configurations"

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypedDict, TypeVar
 
+from alluxio_fuse.plan.parts import plain
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -22,12 +24,17 @@ class Value(Generic[T]):
 
     def dump(self) -> dict[str, Any]:
         """The value as plan.json holds it."""
-        plain: dict[str, Any] = {"amount": self.amount, "rule": self.rule, "why": self.why, "source": self.source}
+        raw: dict[str, Any] = {
+            "amount": plain(self.amount),
+            "rule": self.rule,
+            "why": self.why,
+            "source": self.source,
+        }
         if self.overridden is not None:
-            plain["overridden"] = self.overridden
+            raw["overridden"] = plain(self.overridden)
         if self.parts:
-            plain["parts"] = {key: part.dump() for key, part in self.parts.items()}
-        return plain
+            raw["parts"] = {key: part.dump() for key, part in self.parts.items()}
+        return raw
 
     @classmethod
     def load(cls, raw: Mapping[str, Any]) -> "Value[Any]":
@@ -69,11 +76,6 @@ class PlannedDataset(TypedDict):
 def dump_service(service: Service) -> dict[str, Any]:
     """The values of a service as plan.json holds them."""
     return {key: value.dump() for key, value in service.items()}
-
-
-def load_service(raw: Mapping[str, Any]) -> Service:
-    """The values of a service that plan.json holds."""
-    return {key: Value.load(value) for key, value in raw.items()}
 
 
 def amounts(service: Service) -> Amounts:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
@@ -115,8 +116,8 @@ def _layers(
 def _mounted(
     host: str, dataset: str, fuse: Amounts, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
 ) -> Mounted:
-    cache = fuse["client_cache"]
-    about = {"node": host, "name": dataset, "cache_bytes": cache["size"] if cache["enabled"] else 0}
+    cache: PlannedCache = fuse["client_cache"]
+    about = {"node": host, "name": dataset, "cache_bytes": cache.size if cache.enabled else 0}
     if seen is None:
         return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
     one = seen[dataset]

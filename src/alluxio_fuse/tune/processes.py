@@ -14,6 +14,7 @@ from alluxio_fuse.check.passes import Pass, Settings, rounds
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
+from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.units import MIB
@@ -58,7 +59,7 @@ def usual(service: Amounts) -> list[Said]:
     overrides: list[dict[str, Any]] = [
         {"fuse.jvm_flags": OTHER_COLLECTOR},
         {"fuse.heap": f"{2 * service['heap'] // MIB}Mi"},
-        {"fuse.properties": LARGER_PAGE if service["client_cache"]["enabled"] else LARGER_CHUNK},
+        {"fuse.properties": LARGER_PAGE if service["client_cache"].enabled else LARGER_CHUNK},
         *([{"fuse.mount_options": options + threads}] if len(options) < len(service["mount_options"]) else []),
     ]
     return [{"alluxio_libfuse": 5 - service["libfuse_version"]}, *({OVERRIDES: one} for one in overrides)]
@@ -148,9 +149,9 @@ def _changed(host: Mapping[str, Any], said: Said) -> dict[str, Any]:
 
 
 def _process(name: str, service: Amounts, planned: Amounts, read: int) -> Process:
-    cache = planned["client_cache"]
-    size = caches.client_cache_need(read) if cache["enabled"] else 0
-    in_memory = cache["medium"] == "memory"
+    cache: PlannedCache = planned["client_cache"]
+    size = caches.client_cache_need(read) if cache.enabled else 0
+    in_memory = cache.medium == "memory"
     jvm = sum(service[key] for key in ("heap", "direct_memory", "native_memory"))
     return Process(
         name=name,

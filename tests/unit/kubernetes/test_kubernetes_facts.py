@@ -75,7 +75,7 @@ def test_gpus_without_a_name_are_counted_and_cannot_lower_the_gate(labels: dict[
     said = {"alluxio_datasets": [DATASET], "alluxio_workload": "resnet50"}
     made = plan({"gpu-1": {**host(said), "facts": known}})
     gate = made.nodes["gpu-1"]["node"]["gate"]
-    assert gate.amount["status"] == "unknown"
+    assert gate.amount.status == "unknown"
     assert "alluxio_gpus" in gate.why
     assert "CANNOT TELL" in gate.why
     assert any("alluxio_gpus" in str(warning) for warning in made.warnings)

@@ -112,16 +112,16 @@ def check_media(made: Plan, name: str) -> None:
     assert len(sizes) == len(media)
     in_pods = made.fleet["platform"].amount == "kubernetes"
     for tier in services["worker"]["tiers"].amount if "worker" in services else ():
-        volume = in_pods and tier["medium"] == "memory"
-        assert tier["quota"] <= (services["worker"]["tmpfs_memory"].amount if volume else sizes[tier["path"]])
+        volume = in_pods and tier.medium == "memory"
+        assert tier.quota <= (services["worker"]["tmpfs_memory"].amount if volume else sizes[tier.path])
     for key, service in services.items():
-        if key.startswith("fuse/") and (cache := service["client_cache"].amount)["enabled"]:
-            volume = in_pods and cache["medium"] == "memory"
-            room = service["tmpfs_memory"].amount if volume else sizes[cache["path"].rpartition("/")[0]]
-            assert cache["size"] <= room
+        if key.startswith("fuse/") and (cache := service["client_cache"].amount).enabled:
+            volume = in_pods and cache.medium == "memory"
+            room = service["tmpfs_memory"].amount if volume else sizes[cache.path.rpartition("/")[0]]
+            assert cache.size <= room
     held = made.fleet["residency"].amount
     total = sum(dataset["bytes"] for dataset in made.fleet["datasets"].amount)
-    quotas = sum(t["quota"] for s in made.nodes.values() if "worker" in s for t in s["worker"]["tiers"].amount)
+    quotas = sum(t.quota for s in made.nodes.values() if "worker" in s for t in s["worker"]["tiers"].amount)
     for shares in held.values():
         assert all(0 <= share <= 1 for share in shares.values())
         assert shares["worker"] <= quotas * HIGH / total + 0.001
@@ -138,7 +138,7 @@ def check_mounts(made: Plan, name: str, each: dict[str, Any]) -> None:
         changing = dataset.get("writable") or "freshness" in dataset
         assert ("kernel_cache" in options) == (not changing)
         assert ("ro" in options) == (not dataset.get("writable"))
-        assert site["alluxio.user.client.cache.enabled"] == str(service["client_cache"].amount["enabled"]).lower()
+        assert site["alluxio.user.client.cache.enabled"] == str(service["client_cache"].amount.enabled).lower()
         if dataset.get("writable"):
             assert site["alluxio.user.file.writetype.default"] == "CACHE_THROUGH"
         bound = made.fleet["staleness"].amount[dataset["name"]]

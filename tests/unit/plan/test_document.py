@@ -4,13 +4,19 @@ import json
 from typing import Any
 
 import pytest
-from fleets import Hosts, examples, local
+from fleets import IMAGENET, Hosts, examples, fleet, local
 
 from alluxio_fuse import targets
 from alluxio_fuse.doors import door
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.document import VERSION
+from alluxio_fuse.plan.doors.amounts import amounts
+from alluxio_fuse.plan.doors.deployment import deployment
 from alluxio_fuse.plan.doors.diff import diff_lines
+from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.loading import load_service
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate
+from alluxio_fuse.plan.values import dump_service
 from alluxio_fuse.tune import trials
 
 HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}
@@ -28,6 +34,64 @@ def test_an_overridden_value_says_so_again() -> None:
     assert Plan.load(made.dump()).nodes["localhost"]["worker"]["heap"] == made.nodes["localhost"]["worker"]["heap"]
 
 
+VALUE = {"rule": "r", "why": "w", "source": "s"}
+V100 = fleet(
+    2,
+    {"alluxio_platform": "kubernetes", "alluxio_datasets": [IMAGENET], "alluxio_gate": {"mb_per_s": 1}},
+    memory=64,
+    cpus=16,
+    gpus=("Tesla V100",),
+)
+CACHE = {"enabled": True, "medium": "ssd", "path": "/a", "size": 1, "page_size": 2**20}
+LACK = {"enabled": False, "medium": None, "path": None, "size": 0, "page_size": 2**20}
+TIER = {"medium": "memory", "path": "/b", "quota": 2, "high": 0.99, "low": 0.8}
+GATE = {"status": "none (no GPU)", "mb_per_s": None, "files_per_s": None}
+TRAINED = GATE | {"training": {"accelerators": 1, "batch": 400}, "planned": {"mb_per_s": 9.0}}
+
+
+@pytest.mark.parametrize(
+    ("key", "amount", "kind"),
+    [
+        ("client_cache", CACHE, PlannedCache),
+        ("client_cache", LACK, PlannedCache),
+        ("tiers", [TIER, TIER], list),
+        ("tiers", [], list),
+        ("gate", GATE, PlannedGate),
+        ("gate", TRAINED, PlannedGate),
+        ("gate", GATE | {"min_disk_ratio": None}, FleetGate),
+        ("gate", TRAINED | {"min_disk_ratio": 0.5}, FleetGate),
+    ],
+)
+def test_parts_have_types_and_are_saved_as_the_same_bytes(key: str, amount: Any, kind: type) -> None:
+    saved = {key: {"amount": amount, "rule": "r", "why": "w", "source": "s", "overridden": amount}}
+    service = load_service(saved)
+    assert type(service[key].amount) is type(service[key].overridden) is kind
+    assert json.dumps(dump_service(service)) == json.dumps(saved)
+
+
+def test_a_plan_is_saved_with_all_parts_in_their_order() -> None:
+    made = plan(V100).dump()
+    fuse, node, worker = (made["nodes"]["node-0"][name] for name in ("fuse/imagenet", "node", "worker"))
+    assert list(fuse["client_cache"]["amount"]) == list(CACHE)
+    assert [list(tier) for tier in worker["tiers"]["amount"]] == [list(TIER)]
+    assert list(node["gate"]["amount"]) == list(TRAINED)
+    assert list(made["fleet"]["gate"]["amount"]) == [*TRAINED, "min_disk_ratio"]
+    assert made["fleet"]["kubernetes"]["amount"] == Kubernetes().model_dump() | {"namespace": "alluxio-fuse"}
+
+
+def test_what_ansible_gets_of_a_plan_is_plain() -> None:
+    made = plan(V100)
+    for found in (amounts(made, "node-0"), deployment(made, "node-0"), targets.gate(made, "node-0")):
+        assert json.loads(json.dumps(found)) == found
+
+
+def test_a_dataset_may_be_called_as_a_part_is() -> None:
+    named = [{**IMAGENET, "name": name, "source": f"s3://bucket/{name}"} for name in ("gate", "tiers")]
+    made = plan(fleet(1, {"alluxio_platform": "containers", "alluxio_datasets": named}))
+    saved = json.loads(json.dumps(made.dump()))
+    assert Plan.load(saved).dump() == saved
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -36,6 +100,9 @@ def test_an_overridden_value_says_so_again() -> None:
         ({"nodes": {"localhost": {"worker": {"heap": 1}}}}, ("no whole plan",)),
         ({"nodes": {"localhost": {"worker": {"heap": {"amount": 1}}}}}, ("no whole plan", "'rule'")),
         ({"notes": []}, ("no whole plan", "'notes'")),
+        ({"fleet": {"gate": VALUE | {"amount": {"speed": 1}}}}, ("no whole plan", "'speed'")),
+        ({"fleet": {"kubernetes": VALUE | {"amount": {"pods": 1}}}}, ("no whole plan", "pods")),
+        ({"fleet": {"tiers": VALUE | {"amount": [1]}}}, ("no whole plan",)),
     ],
 )
 def test_what_is_no_plan_of_this_version_is_refused(changed: dict[str, Any], words: tuple[str, ...]) -> None:

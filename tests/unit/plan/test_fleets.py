@@ -35,7 +35,7 @@ def test_one_copy_in_workers_and_one_in_each_client_cache() -> None:
     assert made.fleet["residency"].amount["imagenet"]["worker"] == 1
     assert made.fleet["copies"].amount["imagenet"] == {"workers": 1.0, "client_caches": 4}
     tiers = [made.nodes[node]["worker"]["tiers"].amount for node in made.nodes]
-    assert sum(tier["quota"] for (tier,) in tiers) > IMAGENET["bytes"]
+    assert sum(tier.quota for (tier,) in tiers) > IMAGENET["bytes"]
 
 
 def test_training_keeps_its_share() -> None:
@@ -104,7 +104,7 @@ def test_a_gate_above_what_a_mount_delivers_is_refused_not_relaxed(finding: Any)
     for each in hosts.values():
         each["variables"]["alluxio_force"] = ["gate_reachable"]
     made = plan(hosts)
-    assert made.fleet["gate"].amount["mb_per_s"] == pytest.approx(22_874, rel=0.001)
+    assert made.fleet["gate"].amount.mb_per_s == pytest.approx(22_874, rel=0.001)
     assert any("forced (gate_reachable)" in warning["message"] for warning in made.warnings)
 
 
@@ -168,9 +168,7 @@ def test_a_pinned_set_is_laid_out_first() -> None:
         services = plan(v100(alluxio_datasets=chosen, alluxio_cache_tiers=tiers, alluxio_workload_memory=0)).nodes[
             "node-1"
         ]
-        media = [
-            services[f"fuse/{sets[number]['name']}"]["client_cache"].amount["medium"] for number in (pinned, other)
-        ]
+        media = [services[f"fuse/{sets[number]['name']}"]["client_cache"].amount.medium for number in (pinned, other)]
         assert media == ["memory", "ssd"]
 
 
@@ -374,30 +372,30 @@ def test_a_node_too_small_for_a_worker_reads_from_the_others() -> None:
 def test_a_gpu_outside_the_table_is_a_named_gap() -> None:
     said = {"alluxio_datasets": [IMAGENET | {"bytes": "1Gi"}]}
     made = plan({"t4": host(said, memory=64, cpus=8, gpus=("Tesla T4",))})
-    assert made.fleet["gate"].amount["status"] == "unknown"
+    assert made.fleet["gate"].amount.status == "unknown"
     assert "no public figure for Tesla T4 on resnet50" in made.nodes["t4"]["node"]["gate"].why
     assert "gpu_gap" in {each["name"] for each in made.assumptions}
     declared = plan({"t4": host(said | {"alluxio_gate": {"mb_per_s": 90}}, memory=64, cpus=8, gpus=("Tesla T4",))})
-    assert declared.fleet["gate"].amount["status"] == "declared"
-    assert declared.fleet["gate"].amount["mb_per_s"] == 90
+    assert declared.fleet["gate"].amount.status == "declared"
+    assert declared.fleet["gate"].amount.mb_per_s == 90
 
 
 def test_a_gate_declared_below_the_gpus_need_carries_that_need() -> None:
     said = {"alluxio_workload": "resnet50", "alluxio_datasets": [IMAGENET]}
     a100 = ("NVIDIA A100-SXM4-80GB",)
     derived = plan({"a": host(said, memory=64, cpus=8, gpus=a100)}).fleet["gate"].amount
-    assert derived["training"] == {
+    assert derived.training == {
         "accelerators": 1,
         "batch": 400,
         "compute_s": pytest.approx(0.435, rel=0.001),
         "utilisation": 0.90,
     }
     lowered = plan({"a": host(said | {"alluxio_gate": {"mb_per_s": 10}}, memory=64, cpus=8, gpus=a100)})
-    assert lowered.fleet["gate"].amount["planned"]["mb_per_s"] == derived["mb_per_s"]
+    assert lowered.fleet["gate"].amount.planned["mb_per_s"] == derived.mb_per_s
     raised = plan(
         {"a": host(said | {"alluxio_gate": {"mb_per_s": 500, "files_per_s": 5000}}, memory=64, cpus=8, gpus=a100)}
     )
-    assert "planned" not in raised.fleet["gate"].amount
+    assert raised.fleet["gate"].amount.planned is None
 
 
 def test_many_nodes_on_one_master_are_unwise() -> None:
@@ -420,7 +418,7 @@ def test_a_gate_above_an_ordinary_ssd_is_unwise() -> None:
 
 def test_the_smallest_files_decide_whether_files_count() -> None:
     jpeg = {"name": "jpeg", "source": "s3://b/jpeg", "files": 100_000, "bytes": "10Gi"}
-    assert plan(v100(alluxio_datasets=[IMAGENET, jpeg])).fleet["gate"].amount["files_per_s"] > 8000
+    assert plan(v100(alluxio_datasets=[IMAGENET, jpeg])).fleet["gate"].amount.files_per_s > 8000
 
 
 def test_the_plan_says_where_containerd_will_be_restarted() -> None:

@@ -32,12 +32,12 @@ def test_all_services_are_there() -> None:
 def test_the_whole_set_is_in_a_client_cache_and_a_tier_in_memory() -> None:
     made = amounts(local())
     cache = made[SET]["client_cache"]
-    assert cache["medium"] == "memory"
-    assert cache["path"] == "/var/lib/alluxio-fuse/client-cache/imagenet-sample"
-    assert client_cache_share(cache["size"], 4000 * 114_660 + 6 * 128_000_000) == 1
+    assert cache.medium == "memory"
+    assert cache.path == "/var/lib/alluxio-fuse/client-cache/imagenet-sample"
+    assert client_cache_share(cache.size, 4000 * 114_660 + 6 * 128_000_000) == 1
     (tier,) = made["worker"]["tiers"]
-    assert tier["medium"] == "memory"
-    assert tier["quota"] * tier["high"] > 4000 * 114_660 + 6 * 128_000_000
+    assert tier.medium == "memory"
+    assert tier.quota * tier.high > 4000 * 114_660 + 6 * 128_000_000
 
 
 def test_memory_is_counted_once() -> None:
@@ -63,15 +63,15 @@ def test_tmpfs_pages_are_in_the_limit_of_their_writer() -> None:
 def test_a_tier_on_tmpfs_is_not_larger_than_its_tmpfs() -> None:
     made = amounts(local())
     (tmpfs,) = [medium for medium in made["node"]["cache_media"] if medium["name"] == "tier-memory"]
-    assert made["worker"]["tiers"][0]["quota"] < tmpfs["size"]
+    assert made["worker"]["tiers"][0].quota < tmpfs["size"]
 
 
 @pytest.mark.parametrize(("gib", "cache"), [(3.6, "ssd"), (4, "ssd"), (6, "memory")])
 def test_small_machines_get_a_lesser_plan(gib: float, cache: str) -> None:
     made = amounts(with_memory(gib))
     assert made["node"]["level"] == "lean"
-    assert made["worker"]["tiers"][0]["path"] == "/var/lib/alluxio-fuse/disk/tier"
-    assert made[SET]["client_cache"]["medium"] == cache
+    assert made["worker"]["tiers"][0].path == "/var/lib/alluxio-fuse/disk/tier"
+    assert made[SET]["client_cache"].medium == cache
     assert made[SET]["metadata_cache_entries"] >= 4006
 
 
@@ -110,7 +110,7 @@ def test_the_profile_upstream_says_nothing_beyond_addresses_places_password_and_
             assert key.endswith(allowed + tier) or key in ours, (name, key)
     assert made[SET]["mount_options"] == []
     assert made[SET]["libfuse_version"] == 2
-    assert not made[SET]["client_cache"]["enabled"]
+    assert not made[SET]["client_cache"].enabled
 
 
 def test_a_second_deployment_has_other_ports_and_paths() -> None:

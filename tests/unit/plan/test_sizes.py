@@ -114,7 +114,7 @@ def test_inodes_are_counted_for_the_files_that_are_there() -> None:
 )
 def test_files_per_second_count_where_files_are_samples(files: Files, counts: bool, why: str) -> None:
     gate = of(files).nodes["node-0"]["node"]["gate"]
-    assert (gate.amount["files_per_s"] is not None) == counts, gate
+    assert (gate.amount.files_per_s is not None) == counts, gate
     assert why in gate.why
 
 
@@ -162,5 +162,5 @@ def test_the_sample_is_of_images_and_shards() -> None:
     del said["node-0"]["variables"]["alluxio_datasets"]
     made = plan(said)
     assert assumed(made) is None
-    assert made.nodes["node-0"]["node"]["gate"].amount["files_per_s"] == pytest.approx(8 * 1166 * 0.9)
+    assert made.nodes["node-0"]["node"]["gate"].amount.files_per_s == pytest.approx(8 * 1166 * 0.9)
     assert made.fleet["under_store"].amount["imagenet-sample"]["first_epoch"]["gets"] == 4000 + 6 * 8

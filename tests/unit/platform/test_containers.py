@@ -37,7 +37,7 @@ def test_what_others_made_is_known_by_its_label() -> None:
 def test_what_all_workers_may_hold() -> None:
     document = plan(local())
     (tier,) = document.nodes["localhost"]["worker"]["tiers"].amount
-    assert containers.tier_bytes(document) == tier["quota"]
+    assert containers.tier_bytes(document) == tier.quota
 
 
 def test_starting_order() -> None:

@@ -9,8 +9,9 @@ from planned import plan_of
 from alluxio_fuse.kubernetes.pods import COMPONENT
 from alluxio_fuse.status import judge, services, table
 
+PAGES = {"medium": "memory", "path": "/pages", "page_size": 2**20}
 NODES = {
-    host: {"worker": {}, "fuse/imagenet": {"client_cache": cache, "mount_options": ["ro", "kernel_cache"]}}
+    host: {"worker": {}, "fuse/imagenet": {"client_cache": PAGES | cache, "mount_options": ["ro", "kernel_cache"]}}
     for host, cache in {"n1": {"enabled": True, "size": 2**30}, "n2": {"enabled": False, "size": 0}}.items()
 }
 FLEET = {

@@ -1,8 +1,8 @@
 """A plan without its reasons: what roles are passed."""
 
 from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.parts import plain
 from alluxio_fuse.plan.values import Amounts
-from alluxio_fuse.plan.values import amounts as bare
 
 
 def amounts(plan: Plan, host: str) -> dict[str, Amounts]:
@@ -11,4 +11,4 @@ def amounts(plan: Plan, host: str) -> dict[str, Amounts]:
         known = ", ".join(plan.nodes)
         raise KeyError(f"the plan has no host {host!r}; it has {known}")
     services = {"fleet": plan.fleet, **plan.nodes[host]}
-    return {name: bare(service) for name, service in services.items()}
+    return {name: {key: plain(value.amount) for key, value in one.items()} for name, one in services.items()}

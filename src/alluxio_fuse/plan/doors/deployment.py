@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.parts import plain
 
 
 def deployment(plan: Plan, host: str) -> dict[str, Any]:
@@ -20,5 +21,5 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
         "image": plan.fleet["image"].amount,
         "state_dir": node["state_dir"].amount,
         "mount_root": node["mount_root"].amount,
-        "kubernetes": {**(cluster.amount if cluster else {}), "node_access": plan.fleet["node_access"].amount},
+        "kubernetes": {**(plain(cluster.amount) if cluster else {}), "node_access": plan.fleet["node_access"].amount},
     }

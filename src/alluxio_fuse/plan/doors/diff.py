@@ -4,6 +4,7 @@ from typing import Any
 
 from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.doors.explain import places, readable
+from alluxio_fuse.plan.parts import plain
 
 ABSENT = "(absent)"
 
@@ -31,7 +32,7 @@ def _flat(plan: Plan) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for place, values in places(plan).items():
         for key, value in values.items():
-            amount = value.amount
+            amount = plain(value.amount)
             if isinstance(amount, dict):
                 flat |= {f"{place}.{key}.{part}": item for part, item in amount.items()}
             else:

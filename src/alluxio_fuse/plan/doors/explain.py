@@ -3,6 +3,7 @@
 from typing import Any
 
 from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.parts import plain
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.plan.values import Service, Value
@@ -37,6 +38,7 @@ def explain(plan: Plan, path: str) -> str:
 
 def readable(path: str, amount: Any) -> str:
     """An amount as text; sizes with a binary unit beside the bytes."""
+    amount = plain(amount)
     if (
         isinstance(amount, int)
         and not isinstance(amount, bool)

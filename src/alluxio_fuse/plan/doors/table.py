@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from io import StringIO
-from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, plain
 from alluxio_fuse.plan.units import format_duration, format_size
 from alluxio_fuse.plan.values import Amounts, Service, amounts
 
@@ -120,29 +120,24 @@ def _services(services: dict[str, Service]) -> Table:
 
 def _holds(have: Amounts) -> str:
     if "tiers" in have:
-        return (
-            ", ".join(f"{format_size(tier['quota'])} {tier['medium']} {tier['path']}" for tier in have["tiers"])
-            or "nothing"
-        )
+        return ", ".join(f"{format_size(tier.quota)} {tier.medium} {tier.path}" for tier in have["tiers"]) or "nothing"
     if "client_cache" in have:
-        cache = have["client_cache"]
-        held = f"{format_size(cache['size'])} {cache['medium']}" if cache["enabled"] else "no client cache"
+        cache: PlannedCache = have["client_cache"]
+        held = f"{format_size(cache.size)} {cache.medium}" if cache.enabled else "no client cache"
         return f"{held} → {have['mount_point']}"
     return ""
 
 
-def _gate(gate: dict[str, Any]) -> str:
-    rates = [
-        f"{gate[key]:,.0f} {unit}" for key, unit in (("mb_per_s", "MB/s"), ("files_per_s", "files/s")) if gate[key]
-    ]
+def _gate(gate: FleetGate) -> str:
+    rates = [f"{rate:,.0f} {unit}" for rate, unit in ((gate.mb_per_s, "MB/s"), (gate.files_per_s, "files/s")) if rate]
     if rates:
-        return f"{' and '.join(rates)} per node ({gate['status']})"
-    if gate["status"] == "unknown":
+        return f"{' and '.join(rates)} per node ({gate.status})"
+    if gate.status == "unknown":
         return "unknown; no verdict on speed before alluxio_gate is declared"
-    if gate["min_disk_ratio"] is None:
-        return f"{gate['status']}; speed is reported, not judged"
-    ratio = f"{gate['min_disk_ratio']:g}"
-    return f"{gate['status']}; small files from the client cache at least {ratio} times the local disk"
+    if gate.min_disk_ratio is None:
+        return f"{gate.status}; speed is reported, not judged"
+    ratio = f"{gate.min_disk_ratio:g}"
+    return f"{gate.status}; small files from the client cache at least {ratio} times the local disk"
 
 
 def _count(number: int, what: str) -> str:
@@ -154,7 +149,7 @@ def _overridden(plan: Plan, output: Console) -> None:
     for host, services in plan.nodes.items():
         for name, service in services.items():
             for key, value in service.items():
-                line = f"{name}.{key} = {value.amount} ({value.why}; the rule gives {value.overridden})"
+                line = f"{name}.{key} = {plain(value.amount)} ({value.why}; the rule gives {plain(value.overridden)})"
                 if value.overridden is not None and line not in seen:
                     seen.add(line)
                     output.print(f"overridden on {host}: {line}")

@@ -1,7 +1,9 @@
 """Sizes of client caches and worker tiers."""
 
-from typing import Any, Final
+from typing import Final
 
+from alluxio_fuse.plan.intent import Medium
+from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import rule
 
@@ -50,10 +52,10 @@ def tier_footprint(quota: int, medium: str) -> int:
 
 @rule("measured: x3 to x7 over the worker path; whole sets and small files first")
 def client_cache(
-    size: int, medium: str | None, path: str | None, share: float, need: int
-) -> tuple[dict[str, Any], str]:
-    """{enabled, medium, path, size, page_size} of one dataset's page store on a node; bytes."""
-    amount = {"enabled": path is not None, "medium": medium, "path": path, "size": size, "page_size": PAGE}
+    size: int, medium: Medium | None, path: str | None, share: float, need: int
+) -> tuple[PlannedCache, str]:
+    """One dataset's page store on a node; bytes."""
+    amount = PlannedCache(enabled=path is not None, medium=medium, path=path, size=size, page_size=PAGE)
     if path is None:
         return amount, "no page store: reads come from a worker"
     state = "the whole set" if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
@@ -62,15 +64,13 @@ def client_cache(
 
 @rule("one tier where one medium holds the need, fastest first, else what each medium has left; tmpfs, never ramfs")
 def tiers(
-    folders: list[tuple[str, str, int]], need: int, *, with_room: bool = False
-) -> tuple[list[dict[str, Any]], str]:
-    """[{medium, path, quota, high, low}] of (medium, path, quota); bytes, watermarks as parts of the quota.
+    folders: list[tuple[Medium, str, int]], need: int, *, with_room: bool = False
+) -> tuple[list[PlannedTier], str]:
+    """Tiers of these (medium, path, quota in bytes).
 
     need: bytes for this worker's part of all datasets and, if `with_room`, of alluxio_room.
     """
-    amount = [
-        {"medium": medium, "path": path, "quota": quota, "high": HIGH, "low": LOW} for medium, path, quota in folders
-    ]
+    amount = [PlannedTier(medium, path, quota, high=HIGH, low=LOW) for medium, path, quota in folders]
     held = sum(quota for _, _, quota in folders)
     part = "this worker's part of all datasets" + (" and of alluxio_room" if with_room else "")
     if held >= need:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from alluxio_fuse.plan.parts import PlannedGate
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.values import rule
 
@@ -124,13 +125,10 @@ def _lowered(declared: tuple[float | None, float | None], derived: NodeGate) -> 
 
 
 @rule("MLPerf Storage configurations; V100: Fluid's published 8-GPU run")
-def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[dict[str, object], str]:
-    """{status, mb_per_s, files_per_s} of one node, and `planned` where less was declared than its GPUs ask for."""
-    amount: dict[str, object] = {"status": node.status, "mb_per_s": node.mb_per_s, "files_per_s": node.files_per_s}
-    if (node.mb_per_s or node.files_per_s) and (emulated := training(gpus, workload)):
-        amount["training"] = emulated
-    if node.planned:
-        amount["planned"] = dict(node.planned)
+def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[PlannedGate, str]:
+    """The gate of one node as its plan has it."""
+    emulated = training(gpus, workload) if node.mb_per_s or node.files_per_s else None
+    amount = PlannedGate(node.status, node.mb_per_s, node.files_per_s, emulated, dict(node.planned) or None)
     have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
     why = {
         "declared": "declared by alluxio_gate",

@@ -1,0 +1,67 @@
+"""Amounts of a plan that have parts of their own, with a type in place of a mapping."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from alluxio_fuse.plan.intent import Medium
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCache:
+    """A dataset's client cache on a node; sizes in bytes. `medium` and `path` are None where there is none."""
+
+    enabled: bool
+    medium: Medium | None
+    path: str | None
+    size: int
+    page_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTier:
+    """A folder of a worker's cache: `quota` in bytes, watermarks as parts of that."""
+
+    medium: Medium
+    path: str
+    quota: int
+    high: float
+    low: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGate:
+    """What a node must read, 10^6 bytes and files per second; None where that is not known or not asked for.
+
+    training: what a check emulates, {accelerators, batch, compute_s, utilisation}. planned: figures that GPUs and
+    workload ask for, where less was declared.
+    """
+
+    status: str
+    mb_per_s: float | None
+    files_per_s: float | None
+    training: dict[str, float] | None = None
+    planned: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGate(PlannedGate):
+    """The largest gate of all nodes. min_disk_ratio: least speed over the local disk's, where that is declared."""
+
+    min_disk_ratio: float | None = None
+
+
+def plain(amount: Any) -> Any:
+    """An amount as plan.json holds it: parts of a gate that there are not are left out."""
+    if isinstance(amount, list):
+        return [plain(one) for one in amount]
+    if isinstance(amount, BaseModel):
+        return amount.model_dump()
+    if isinstance(amount, PlannedGate):
+        found = asdict(amount)
+        return {key: found[key] for key in found if key not in ("training", "planned") or found[key] is not None}
+    return asdict(amount) if isinstance(amount, PlannedCache | PlannedTier) else amount
