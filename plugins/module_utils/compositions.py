@@ -107,14 +107,18 @@ def publish(view: str, path: str) -> None:
         os.close(handle)
 
 
-def withdraw(path: str, *, in_use: bool = False) -> bool:
-    """Takes away what is mounted at `path`; whether there was anything. `in_use`: also from those who read it."""
+def withdraw(path: str, *, in_use: bool = False, look: bool = False) -> bool:
+    """Takes away what is mounted at `path`; whether there was anything.
+
+    in_use: also from those who read it. look: only say so.
+    """
     table = mount_table.read_mounts()
     if mount_table.mount_at(table, path) is None:
         return False
     if readers := [] if in_use else users.readers_at(path, table):
         raise InUseError(f"{path} is read by {', '.join(readers)}")
-    mount_calls.detach(path)
+    if not look:
+        mount_calls.detach(path)
     return True
 
 

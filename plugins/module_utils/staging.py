@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -33,12 +34,16 @@ class Rights(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """Files and bytes that are there, of how many files the digest is the source's, and how many were copied for it."""
+    """Files and bytes that are there, of how many files the digest is the source's, and how many were copied for it.
+
+    complete: whether all were looked at within the time that there was.
+    """
 
     files: int
     bytes: int
     of_source: int
     copied: int
+    complete: bool
     problems: list[reader.Problem]
 
 
@@ -46,16 +51,25 @@ class WrongBytesError(Exception):
     """A file that is not what the manifest says."""
 
 
-def stage(manifest: str, source: str, folder: str, rights: Rights, processes: int) -> Staged:
+def stage(
+    manifest: str, source: str, folder: str, rights: Rights, *, processes: int, seconds: float = float("inf")
+) -> Staged:
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
+
+    It ends after `seconds`, and what is still to be copied is when it is called again.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     for former in Path(folder).glob(f"{PART}*"):
         former.unlink()
+    until = time.monotonic() + seconds
+
+    def copy_share(numbers: list[int]) -> Staged:
+        return _Copier(source, folder, rights, numbers[0]).copy_all(_rows(manifest, numbers[0], processes), until)
+
     shares = reader.fork_map(
-        lambda numbers: _Copier(source, folder, rights, numbers[0]).copy_all(_rows(manifest, numbers[0], processes)),
+        copy_share,
         [[number] for number in range(processes)],
     )
     return Staged(
@@ -63,8 +77,25 @@ def stage(manifest: str, source: str, folder: str, rights: Rights, processes: in
         bytes=sum(share.bytes for share in shares),
         of_source=sum(share.of_source for share in shares),
         copied=sum(share.copied for share in shares),
+        complete=all(share.complete for share in shares),
         problems=[problem for share in shares for problem in share.problems][:MAX_PROBLEMS],
     )
+
+
+def remove_wrong(folder: str, processes: int) -> list[str]:
+    """Reads a whole copy again and removes files whose bytes are not those that were copied; their paths."""
+    files = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
+    shares = [files[number::processes] for number in range(processes)]
+    found = reader.fork_map(lambda share: list(filter(_is_wrong, share)), shares)
+    wrong = [path for share in found for path in share]
+    for path in wrong:
+        Path(path).unlink()
+    return wrong
+
+
+def _is_wrong(path: str) -> bool:
+    kept = digest_of(path)
+    return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)))[1] != kept[1]
 
 
 def digest_of(path: str | int) -> tuple[bytes, str] | None:
@@ -91,8 +122,9 @@ class _Copier:
         self._written: list[tuple[Path, Path]] = []
         self._bytes = 0
 
-    def copy_all(self, rows: Iterator[dict[str, Any]]) -> Staged:
+    def copy_all(self, rows: Iterator[dict[str, Any]], until: float) -> Staged:
         files = size = of_source = copied = 0
+        complete = True
         problems: list[reader.Problem] = []
         self._make_folder(self._folder)
         for row in rows:
@@ -102,6 +134,9 @@ class _Copier:
                 continue
             kept = digest_of(str(path))
             if kept is None or (row["type"] == "file" and path.stat().st_size != row["size"]):
+                if time.monotonic() > until:
+                    complete = False
+                    continue
                 try:
                     kept = self._copy(served, path, row)
                 except (WrongBytesError, FileNotFoundError) as wrong:
@@ -110,7 +145,7 @@ class _Copier:
                 copied += 1
             files, size, of_source = files + 1, size + row["size"], of_source + (kept[0] == OF_SOURCE)
         self._name()
-        return Staged(files, size, of_source, copied, problems[:MAX_PROBLEMS])
+        return Staged(files, size, of_source, copied, complete, problems[:MAX_PROBLEMS])
 
     def _copy(self, served: Path, path: Path, row: dict[str, Any]) -> tuple[bytes, str]:
         """Writes a file under a name that it does not keep: whose digest it has, and which."""

@@ -160,7 +160,11 @@ def measure(one: dict[str, Any], header: dict[str, Any], entries: list[reader.En
     with _settings_of(one):
         result = _repeated(one, header, entries, params)
     named = {key: one[key] for key in ("round", "settings", "process") if key in one}
-    return {**{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct")}, **named, **result}
+    return {
+        **{key: one.get(key) for key in ("name", "path", "state", "kind", "root", "direct", "medium")},
+        **named,
+        **result,
+    }
 
 
 @contextmanager

@@ -16,7 +16,7 @@ def home(name: str) -> str:
 
 
 def media_folder(name: str, base: str, use: str) -> str:
-    """Our folder for `tier` or `client-cache` in a folder for caches: below the state folder it needs no name."""
+    """Our folder for `tier`, `client-cache` or `stage` in a folder for caches; in the state folder without our name."""
     return f"{base}/{use}" if base.startswith(f"{state_dir(name)}/") else f"{base}/{name}/{use}"
 
 
@@ -33,6 +33,11 @@ def mount_parent(name: str, dataset: str) -> str:
 def mount_point(name: str, dataset: str) -> str:
     """Folder that a dataset is mounted on."""
     return f"{mount_parent(name, dataset)}/data"
+
+
+def hidden_parent(name: str, dataset: str) -> str:
+    """Folder above the FUSE mount of a staged dataset: readers are not meant to enter it."""
+    return f"{state_dir(name)}/fuse/{dataset}"
 
 
 def node_label(name: str, service: str) -> str:

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.parts import PlannedCache, PlannedGate
+from alluxio_fuse.plan.parts import PlannedCache, PlannedGate, plain
 from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts, dump_service
 
@@ -124,6 +124,8 @@ def _target(
         "source": dataset["source"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
+        "path": dataset["path"],
+        "stage": plain(fuse["stage"]) if "stage" in fuse else None,
         "client_cache_bytes": cache.size if cache.enabled else 0,
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 CLOCK_STEP_S = 1.0
-LEVELS = ("under_store", "worker", "client_cache", "page_cache")
+LEVELS = ("under_store", "worker", "client_cache", "stage", "page_cache")
 
 
 class Mount(BaseModel):
@@ -35,6 +35,7 @@ class Result(BaseModel):
     state: str
     kind: str
     root: str
+    medium: str | None = None  # of the copy that was read in place of the FUSE mount
     direct: bool | None = None  # whether FUSE reads the source itself, with neither workers nor a data cache
     at: str
     began: float = 0.0
@@ -124,7 +125,7 @@ def _doubt_of_disk(result: Result) -> str | None:
 def _doubt_of_mount(result: Result) -> str | None:
     if result.state == "uncached":  # somebody else's folder: nobody counts what is behind it
         return None if result.names_only else _resident(result)
-    if not result.mount.type.startswith("fuse"):
+    if not result.medium and not result.mount.type.startswith("fuse"):
         return f"{result.root} is on {result.mount.type} ({result.mount.point}), not on a FUSE mount"
     if result.mount.point.rstrip("/") != result.root.rstrip("/"):
         return f"nothing is mounted at {result.root}"
@@ -136,6 +137,7 @@ def _doubt_of_mount(result: Result) -> str | None:
         "cold": _cold,
         "worker": _worker,
         "client-cache": _client_cache,
+        "staged": _staged,
         "page-cache": _page_cache,
         "cached": _cached,
     }[result.state](result)
@@ -177,7 +179,23 @@ def _client_cache(result: Result) -> str | None:
     )
 
 
+def _staged(result: Result) -> str | None:
+    """A copy on the node: FUSE was asked for nothing, and the bytes came from the medium."""
+    calls = result.counters.get("fuse_calls")
+    if calls is None:
+        return _unread(result, "fuse_calls")
+    if calls:
+        return f"FUSE was asked {calls:.0f} times"
+    if result.medium == "memory":
+        return None if result.mount.type == "tmpfs" else f"{result.root} is on {result.mount.type}, not in memory"
+    if result.storage_bytes < 0.9 * result.expected_bytes:
+        return f"only {result.storage_bytes / 1e6:.0f} MB came from the device"
+    return _resident(result)
+
+
 def _page_cache(result: Result) -> str | None:
+    if result.medium:
+        return _not_resident(result)
     return _not_resident(result) or _most(result, "client_cache", 0.01, "from the client cache")
 
 
@@ -232,4 +250,5 @@ def origins(result: Result) -> dict[str, float]:
     worker = min(1.0 - under_store, max(0.0, (result.counted("client_external") or 0.0) - under_store))
     client_cache = min(1.0 - under_store - worker, result.counted("client_cache") or 0.0)
     rest = max(0.0, 1.0 - under_store - worker - client_cache)
-    return dict(zip(LEVELS, (under_store, worker, client_cache, rest), strict=True))
+    stage = rest if result.state == "staged" else 0.0
+    return dict(zip(LEVELS, (under_store, worker, client_cache, stage, rest - stage), strict=True))

@@ -19,7 +19,7 @@ Figure = Literal["files_per_s", "mb_per_s"]
 FIGURES: tuple[Figure, ...] = ("files_per_s", "mb_per_s")
 UNJUDGED = "speed is reported, not judged"
 UNITS: dict[Figure, str] = {"files_per_s": "files/s", "mb_per_s": "MB/s"}
-STATE_OF = {"client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
+STATE_OF = {"stage": "staged", "client_cache": "client-cache", "worker": "worker", "under_store": "cold"}
 
 
 class Gate(BaseModel):
@@ -65,8 +65,9 @@ class Finding(BaseModel):
 
 def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
     """Small files/s of the mount, page cache empty, over another path's, paired round by round: drift cancels."""
-    states = ("client-cache", "worker", "cold")
-    mount = [r for r in results if (r.path, r.kind) == ("mount", "small") and r.state in states]
+    mounts = [r for r in results if (r.path, r.kind) == ("mount", "small")]
+    states = {r.state for r in mounts} & {"staged"} or {"client-cache", "worker", "cold"}
+    mount = [r for r in mounts if r.state in states]
     other = [
         r
         for r in results
@@ -77,7 +78,8 @@ def small_ratio(results: Sequence[Result], path: str) -> Spread | None:
 
 
 def _small_files(residency: Mapping[str, float]) -> str:
-    return f"{'client-cache' if residency.get('client_cache') else 'mounted'} small files against the local disk"
+    served = "staged" if residency.get("stage") else "client-cache" if residency.get("client_cache") else "mounted"
+    return f"{served} small files against the local disk"
 
 
 def told(ratio: Spread | None, residency: Mapping[str, float]) -> Finding:

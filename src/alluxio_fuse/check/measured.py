@@ -47,6 +47,7 @@ class Measured(BaseModel):
     gate: Gate | None = None
     first_reads: bool = True
     direct: bool = False
+    stage: dict[str, Any] | None = None
     own_cluster: bool = True
 
     @property
@@ -66,7 +67,7 @@ def missing(measured: Measured, table: Sequence[Row], settings: Settings) -> lis
         for state in states
         if (state, kind) not in have
     ]
-    resident, kinds = states[-2], {kind for _, kind in have}
+    resident, kinds = [state for state in states if state != "page-cache"][-1], {kind for _, kind in have}
     if settings.training and settings.disruptive and "training" not in kinds:
         need = LEAST_STEPS * settings.training.batch * settings.training.accelerators
         why = f"{NOT_TESTED}: {need} small files of a sample each are needed within the bytes that are read"
@@ -86,7 +87,10 @@ def _states(measured: Measured) -> Iterator[str]:
         yield "worker"
         if measured.client_cache_bytes:
             yield "client-cache"
-    yield "page-cache"
+    if measured.stage:
+        yield "staged"
+    if not measured.stage or measured.stage["medium"] != "memory":
+        yield "page-cache"
 
 
 def _row(state: str, kind: str, why: str) -> Row:

@@ -102,12 +102,13 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
         end = files_to_read(header, kind, dataset, settings)
         for path, root, state, more in _targets(dataset, kind) if end else ():
             dropped = before(settings.disruptive)
-            if path != "disk" and kind == warm_up_kind(header):
+            if path != "disk" and state != "staged" and kind == warm_up_kind(header):
                 warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
                 passes.append(warm_up | more | WARM_UP | {"round": 0})
             for number in range(1, settings.passes + 1):
                 # a mount with Alluxio's own options keeps no pages from one open to the next
-                again = [("page-cache", None)] if path in ("mount", "disk") else []
+                kept = path in ("mount", "disk") and state == _served(dataset, path) and more.get("medium") != "memory"
+                again = [("page-cache", None)] if kept else []
                 for held, first in [(state, dropped), *again]:
                     name = f"{number}: {path}, {held}, {kind} files"
                     one = _pass(name, (path, held, root), (kind, 0, end), first) | more
@@ -139,6 +140,8 @@ def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings:
         if not wanted or impossible(row, header, end):
             continue
         for path, root, state, more in _targets(dataset, kind):
+            if path == "mount" and state != _served(dataset, path):
+                continue
             for number in range(1, settings.passes + 1):
                 for counts in numbers(row, settings.readers, end):
                     title = heading(row, counts["readers"], counts.get("held"))
@@ -161,13 +164,26 @@ def _trainable(training: Training | None, files: int) -> bool:
 
 def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str, str, Pass]]:
     """Path, folder, state with an empty page cache, and what else a pass there needs."""
-    direct = dataset.get("direct", False)
-    state = "cold" if direct else "client-cache" if dataset["client_cache_bytes"] else "worker"
-    yield "mount", dataset["mount_point"], state, {"direct": True} if direct else {}
+    yield "mount", *_of_mount(dataset)
+    if stage := dataset.get("stage"):
+        yield "mount", stage["path"], "staged", {"medium": stage["medium"]}
     for other in dataset.get("compare", []):
         yield other["name"], other["mount_point"], other.get("state", "worker"), {"metrics": other["metrics"]}
     if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):
         yield "disk", disk, "disk", {"source": bool(folder(dataset["source"]))}
+
+
+def _served(dataset: Mapping[str, Any], path: str) -> str:
+    """The state in which readers of a path find a dataset."""
+    if path != "mount":
+        return path
+    return "staged" if dataset.get("stage") else _of_mount(dataset)[1]
+
+
+def _of_mount(dataset: Mapping[str, Any]) -> tuple[str, str, Pass]:
+    direct = dataset.get("direct", False)
+    state = "cold" if direct else "client-cache" if dataset["client_cache_bytes"] else "worker"
+    return dataset["mount_point"], state, {"direct": True} if direct else {}
 
 
 def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: Settings) -> int:

@@ -11,7 +11,7 @@ from alluxio_fuse.check.profiles import WAYS, heading
 from alluxio_fuse.check.statistics import Spread, spread
 
 KINDS = ("small", "large", *WAYS)
-ORDER = ("cold", "worker", "client-cache", "cached", "uncached", "disk", "memory", "page-cache")
+ORDER = ("cold", "worker", "client-cache", "staged", "cached", "uncached", "disk", "memory", "page-cache")
 
 
 class Row(BaseModel):

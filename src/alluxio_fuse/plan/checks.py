@@ -40,6 +40,8 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     """What only makes sense on one platform."""
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
+    if intent.capabilities.in_pods:
+        _refuse_stages(intent, problems)
     if not intent.capabilities.in_pods:
         _check_readers(intent, problems)
         if said.model_fields_set:
@@ -91,6 +93,13 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
     for name in sorted(intent.alluxio_check_folders.keys() - known):
         remedy = f"write {' or '.join(sorted(known))}"
         problems.refuse(f"alluxio_check_folders.{name}", "a dataset's name", "there is no such dataset", remedy)
+
+
+def _refuse_stages(intent: FleetIntent, problems: Problems) -> None:
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        if dataset.stage == "require":
+            where, reason = f"alluxio_datasets[{index}].stage", "pods stage nothing yet"
+            problems.refuse(where, "require", reason, "remove it, or use platform containers or host")
 
 
 def _check_host(intent: FleetIntent, problems: Problems) -> None:

@@ -135,6 +135,11 @@ class Marker(Strict):
     sha256: Annotated[str, AfterValidator(_sha256)] = Field(description="SHA-256 of its bytes, in hexadecimal.")
 
 
+def _stage(value: Any) -> Any:
+    """YAML reads a bare `off` as false."""
+    return "off" if value is False else value
+
+
 class Dataset(Strict):
     """One dataset, mounted read-only unless `writable`."""
 
@@ -159,6 +164,11 @@ class Dataset(Strict):
         description="Names that Alluxio cannot serve: `refuse` the dataset, or `skip` them in check and warm; see"
         " docs/support.md.",
     )
+    stage: Annotated[Literal["off", "require"], BeforeValidator(_stage)] = Field(
+        "off",
+        description="`require`: warm-up copies it whole to each GPU node's own memory or disk, where the kernel reads"
+        " it without FUSE; refused where it does not fit. For immutable datasets; see docs/staging.md.",
+    )
     through: Literal["cluster", "under_store"] = Field(
         "cluster",
         description="`under_store`: FUSE reads the source without a cluster and without a data cache (platform host).",
@@ -175,6 +185,9 @@ class Dataset(Strict):
             raise _wrong(
                 "freshness", "writable and immutable contradict each other", 'say "within: 10s", or not writable'
             )
+        if self.stage == "require" and (self.writable or self.freshness is not None):
+            reason = "a staged dataset is a copy, which does not change with its source"
+            raise _wrong("stage", reason, "remove it, or declare the dataset immutable")
         if self.cache.pin and self.cache.share is not None:
             raise _wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
         return self

@@ -14,6 +14,7 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_share,
     tier_footprint,
 )
+from alluxio_fuse.plan.rules.stage import stage_footprint
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
 
@@ -35,6 +36,7 @@ class Shape:
     through_cluster: bool
     readers: tuple[int, int, str] = (0, 0, "0755")
     source: str = ""
+    staged: bool = False
 
     @cached_property
     def files(self) -> int:
@@ -97,6 +99,14 @@ class ClientCache:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A dataset's whole copy on a node, and the bytes of the medium that it takes."""
+
+    room: Room
+    footprint: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tier:
     """A folder of the worker: its quota, and the bytes of the medium that this takes."""
 
@@ -109,26 +119,28 @@ class Tier:
 class Layout:
     """What one node holds."""
 
+    stages: dict[str, Stage] = field(default_factory=dict)
     client_caches: dict[str, ClientCache] = field(default_factory=dict)
     tiers: list["Tier"] = field(default_factory=list)
     worker_need: int = 0
 
     def used(self, room: Room) -> int:
         """Bytes of a medium that are given away."""
-        caches = sum(cache.footprint for cache in self.client_caches.values() if cache.room == room)
-        return caches + sum(tier.footprint for tier in self.tiers if tier.room == room)
+        return sum(held.footprint for held in self._held if held.room == room)
 
     @property
     def memory(self) -> int:
         """Bytes of memory that caches take."""
-        client = sum(c.footprint for c in self.client_caches.values() if c.room and c.room.medium == "memory")
-        return client + sum(tier.footprint for tier in self.tiers if tier.room.medium == "memory")
+        return sum(held.footprint for held in self._held if held.room and held.room.medium == "memory")
 
     @property
     def rooms(self) -> list[Room]:
         """The media that hold something."""
-        held = [cache.room for cache in self.client_caches.values() if cache.room] + [tier.room for tier in self.tiers]
-        return list(dict.fromkeys(held))
+        return list(dict.fromkeys(held.room for held in self._held if held.room))
+
+    @property
+    def _held(self) -> list[Stage | ClientCache | Tier]:
+        return [*self.stages.values(), *self.client_caches.values(), *self.tiers]
 
     @property
     def capacity(self) -> int:
@@ -154,15 +166,26 @@ def allocate(
 
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index.
     """
-    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0]
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and not shape.staged]
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}
+    _stages(layout, rooms, datasets, left)
     _client_caches(layout, rooms, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     if hosts_worker:
         _tiers(layout, rooms, left)
     return layout
+
+
+def _stages(layout: Layout, rooms: tuple[Room, ...], datasets: tuple[Shape, ...], left: dict[str, int]) -> None:
+    """Pinned sets first, then small files (which gain most), each whole on the first medium that holds it."""
+    for shape in sorted(datasets, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
+        taken = {room.name: stage_footprint(shape.sizes, room.medium) for room in rooms}
+        room = next((room for room in rooms if shape.staged and taken[room.name] <= left[room.name]), None)
+        if room:
+            left[room.name] -= taken[room.name]
+            layout.stages[shape.name] = Stage(room, taken[room.name])
 
 
 def _client_caches(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from alluxio_fuse.plan.intent import Kubernetes
-from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedTier
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedStage, PlannedTier
 from alluxio_fuse.plan.values import Service, Value
 
 
@@ -30,6 +30,7 @@ def _gate(raw: Mapping[str, Any]) -> PlannedGate:
 _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "client_cache": lambda raw: PlannedCache(**raw),
     "tiers": lambda raw: [PlannedTier(**one) for one in raw],
+    "stage": lambda raw: PlannedStage(**raw),
     "gate": _gate,
     "kubernetes": Kubernetes.model_validate,
 }

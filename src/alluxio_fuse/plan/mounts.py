@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from alluxio_fuse import names
 from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.layout import ClientCache, Shape
+from alluxio_fuse.plan.layout import ClientCache, Shape, Stage
 from alluxio_fuse.plan.parts import PlannedCache
-from alluxio_fuse.plan.places import folder
+from alluxio_fuse.plan.places import entered, folder, mount_parent
 from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
 from alluxio_fuse.plan.rules.jvm import Jvm
+from alluxio_fuse.plan.rules.stage import stage
 from alluxio_fuse.plan.site import site
 from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.values import Service, Value
@@ -26,6 +26,7 @@ class Setting:
     jvm: Jvm
     grant: Grant
     cache: ClientCache
+    stage: Stage | None
     cpus: int
     nofile: Value[int]
     libfuse: Value[int]
@@ -51,6 +52,7 @@ class Mounts:
             cache.size,
             cache.footprint,
             cache.room and (cache.room.medium, cache.room.base),
+            setting.stage,
             setting.cpus,
             setting.nofile.amount,
             setting.libfuse.amount,
@@ -64,19 +66,20 @@ class Mounts:
         fleet = self._fleet
         name = f"fuse/{shape.name}"
         cache = setting.cache
-        root, point = names.mount_parent(fleet.name, shape.name), names.mount_point(fleet.name, shape.name)
-        uid, gid, mode = shape.readers
+        parent = mount_parent(fleet, shape)
         tmpfs = cache.footprint if cache.room and cache.room.medium == "memory" else 0
         service = process(name, setting.jvm, tmpfs, fleet, cpus=setting.cpus, files=setting.nofile)
         service |= {
             "alluxio_path": Value(f"/{shape.name}", "alluxio_path", "each dataset is a nested mount", DERIVED),
             "mount_parent": Value(
-                {"path": root, "uid": uid, "gid": gid, "mode": mode},
+                parent,
                 "mount_parent",
-                "its owner and mode decide who reads",
-                "alluxio_datasets[].readers",
+                "its copy is read in its place" if shape.staged else "its owner and mode decide who reads",
+                "alluxio_datasets[].stage" if shape.staged else "alluxio_datasets[].readers",
             ),
-            "mount_point": Value(point, "mount_point", "below a folder that outlives a remount", DERIVED),
+            "mount_point": Value(
+                f"{parent['path']}/data", "mount_point", "below a folder that outlives a remount", DERIVED
+            ),
             "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting)),
             "libfuse_version": setting.libfuse,
             "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
@@ -96,6 +99,9 @@ class Mounts:
                 "127.0.0.1", "bind_address", "counters are read on the node itself", "Alluxio listens everywhere"
             ),
         }
+        if planned := setting.stage:
+            at = f"{folder(fleet, planned.room, 'stage')}/{shape.name}"
+            service["stage"] = stage(planned.room.medium, at, entered(fleet, shape), planned.footprint)
         medium = cache.room.medium if cache.room else None
         service |= settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
         if not shape.through_cluster:

@@ -6,7 +6,7 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
-from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Tier, allocate
+from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Shape, Tier, allocate
 from alluxio_fuse.plan.media import coarse, rooms
 from alluxio_fuse.plan.mounts import Mounts, Setting
 from alluxio_fuse.plan.parts import PlannedTier
@@ -14,6 +14,7 @@ from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory
+from alluxio_fuse.plan.rules.stage import stage_footprint
 from alluxio_fuse.plan.units import MIB, at_least, at_most, format_size
 from alluxio_fuse.plan.values import Service, Value
 
@@ -54,6 +55,9 @@ def plan_node(
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
     layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker=hosts_worker, alone=fleet.workers == 1)
+    for shape in shapes:
+        if shape.staged and shape.name not in layout.stages:
+            _refuse_stage(shape, example, media, layout, problems)
     if kind.gpu_node:
         _override_layout(layout, media, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
@@ -93,6 +97,7 @@ def plan_node(
             jvm=divided.jvms[name],
             grant=divided.grants[shape.name],
             cache=layout.client_caches[shape.name],
+            stage=layout.stages.get(shape.name),
             cpus=cpus,
             nofile=files,
             libfuse=_libfuse(kind, fleet, long_reads=cached and not shape.writable),
@@ -100,6 +105,20 @@ def plan_node(
         )
         services[name] = mounts.service(shape, setting)
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)
+
+
+def _refuse_stage(shape: Shape, example: str, media: tuple[Room, ...], layout: Layout, problems: Problems) -> None:
+    """A dataset that is to be staged whole, and fits on no medium beside those staged before it."""
+    staged = layout.stages.values()
+    left = {room: room.capacity - sum(one.footprint for one in staged if one.room == room) for room in media}
+    found = ", ".join(f"{format_size(max(0, free))} on {room.name}" for room, free in left.items()) or "none"
+    need = max((stage_footprint(shape.sizes, room.medium) for room in media), default=shape.size)
+    problems.refuse(
+        f"{example}: alluxio_datasets[{shape.index}].stage",
+        "require",
+        f"the whole set takes {format_size(need)} on one medium, and what is left is {found}",
+        "add a larger disk to alluxio_cache_tiers, or remove stage",
+    )
 
 
 def _refuse_memory(
@@ -243,6 +262,10 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
             used[cache.room] = used.get(cache.room, 0) + cache.footprint
     folders = [("tier", tier.room, tier.footprint, SERVICE_UID) for tier in layout.tiers]
     folders += [("client-cache", room, size, FUSE_UID) for room, size in used.items()]
+    staged: dict[Room, int] = {}
+    for stage in layout.stages.values():
+        staged[stage.room] = staged.get(stage.room, 0) + stage.footprint
+    folders += [("stage", room, size, FUSE_UID) for room, size in staged.items()]
     if fleet.intent.capabilities.in_pods:  # memory is a volume of the pod
         folders = [one for one in folders if one[1].medium != "memory"]
     for use, room, size, owner in folders:

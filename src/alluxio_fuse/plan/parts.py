@@ -55,6 +55,20 @@ class FleetGate(PlannedGate):
     min_disk_ratio: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """A dataset's whole copy on a node: `folder` on the medium, and `path` where it is read.
+
+    parent: the folder above the path, which readers enter, {path, uid, gid, mode}. footprint: bytes of the medium.
+    """
+
+    medium: str
+    folder: str
+    path: str
+    parent: dict[str, Any]
+    footprint: int
+
+
 def plain(amount: Any) -> Any:
     """An amount as plan.json holds it: parts of a gate that there are not are left out."""
     if isinstance(amount, list):
@@ -64,4 +78,4 @@ def plain(amount: Any) -> Any:
     if isinstance(amount, PlannedGate):
         found = asdict(amount)
         return {key: found[key] for key in found if key not in ("training", "planned") or found[key] is not None}
-    return asdict(amount) if isinstance(amount, PlannedCache | PlannedTier) else amount
+    return asdict(amount) if isinstance(amount, PlannedCache | PlannedStage | PlannedTier) else amount

@@ -271,6 +271,7 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
                 dataset.through == "cluster",
                 (dataset.readers.uid, dataset.readers.gid, dataset.readers.mode),
                 dataset.source,
+                staged=dataset.stage == "require",
             )
         )
     return tuple(shapes)

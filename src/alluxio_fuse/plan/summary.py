@@ -10,6 +10,7 @@ from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.parts import FleetGate, PlannedGate
+from alluxio_fuse.plan.places import mount_parent
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
@@ -63,7 +64,9 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
-        "served_from": _per_dataset(fleet, lambda s: understore.served_from(client[s.name], share[s.name])),
+        "served_from": _per_dataset(
+            fleet, lambda s: understore.served_from(client[s.name], share[s.name], staged=s.staged)
+        ),
         "gate": _gate(fleet, mounted),
         "under_store": _per_dataset(
             fleet, lambda s: understore.under_store_cost(s.files, s.blocks, s.size, share[s.name])
@@ -123,7 +126,8 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "pin": shape.pin,
                 "through": "cluster" if shape.through_cluster else "under_store",
                 "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
-                "mount_point": names.mount_point(fleet.name, shape.name),
+                "mount_point": f"{mount_parent(fleet, shape)['path']}/data",
+                "path": names.mount_point(fleet.name, shape.name),
                 "options": source_properties(dataset, writable=shape.writable) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
                 "marker": dataset.marker.model_dump() if dataset and dataset.marker else None,

@@ -66,6 +66,7 @@ class PlannedDataset(TypedDict):
     through: str
     readers: Amounts
     mount_point: str
+    path: str
     options: dict[str, str]
     s3: Amounts | None
     marker: Amounts | None

@@ -23,9 +23,11 @@ def under_store_cost(files: int, blocks: int, size: int, resident: float) -> tup
     return {"first_epoch": whole, "joining_node": joining, "full_rewarm": dict(whole)}, why
 
 
-@rule("a read asks the client cache first, then workers, then the under store")
-def served_from(client: float, worker: float) -> tuple[dict[str, float], str]:
-    """{client_cache, worker, under_store}: part of a set's bytes that each level serves in a later epoch; sums to 1."""
+@rule("a read asks the client cache first, then workers, then the under store; a copy on the node asks none of them")
+def served_from(client: float, worker: float, *, staged: bool = False) -> tuple[dict[str, float], str]:
+    """{stage, client_cache, worker, under_store}: part of a set that each serves in a later epoch; the sum is 1."""
+    if staged:
+        return {"stage": 1.0}, "the whole set is staged on each node"
     from_worker = min(worker, 1 - client)
     amount = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - client - from_worker)}
     rounded = {level: round(part, 3) for level, part in amount.items()}
