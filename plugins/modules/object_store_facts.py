@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import FOLDER
 from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 
 DOCUMENTATION = r"""
@@ -14,6 +15,7 @@ module: object_store_facts
 short_description: ask an object store whether a dataset's prefix can be listed
 description:
   - Lists the prefix up to a limit and returns its state in the shape of the node facts' C(sources). Nothing is written.
+  - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out.
   - Needs boto3, thus the Python that the set-up made.
 options:
   source: {description: C(s3://bucket/prefix)., type: str, required: true}
@@ -62,14 +64,13 @@ _STATES = {
 def ask(params: dict[str, Any]) -> dict[str, Any]:
     """The state of the prefix; whatever the client raises is one of the states."""
     store = s3.client(params["s3"], params["access_key"], params["secret_key"])
-    bucket, prefix = s3.split(params["source"])
-    sizes = Sizes()
+    sizes, left = Sizes(), params["limit"]
     try:
-        for page in store.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-            for item in page.get("Contents", []):
-                if not item["Key"].endswith("/"):
-                    sizes.add(item["Size"])
-            if sizes.files > params["limit"]:
+        for entry in s3.list_bucket(store, params["source"]):
+            if entry.is_read:
+                sizes.add(entry.size)
+            left -= entry.type != FOLDER
+            if left < 0:
                 return _uncounted("ok", f"more than {params['limit']} objects")
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         code = getattr(error, "response", {}).get("Error", {}).get("Code", "")

@@ -78,6 +78,13 @@ def test_a_bucket_and_a_folder_of_the_same_files_are_told_alike(tmp_path: Path) 
     assert folder == ask({f"set/{path}": size for path, size in FILES.items()})
 
 
+def test_a_bucket_is_counted_as_its_manifest_holds_it() -> None:
+    others = {"set/.hidden": 7, "set/.h/one": 7, "set/a//b": 7, "set/a?/b": 7, "set/\U0001f600": 7}
+    found = ask({"set/a/one": 1, "set/two": 2, **others})
+    assert (found["files"], found["bytes"], found["sizes"]) == (2, 3, [[1, 1, 1], [2, 1, 2]])
+    assert ask({"set/.hidden": 7})["state"] == "empty"
+
+
 def test_what_was_not_counted_has_no_histogram() -> None:
     many = {f"set/{number}": 1 for number in range(6)}
     uncounted = ask(many, limit=4)
