@@ -29,7 +29,8 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     from botocore.config import Config  # noqa: PLC0415
 
     config = Config(
-        s3={"addressing_style": "path" if settings.get("path_style") else "auto"},
+        # with an endpoint, `auto` would put the bucket into the path, where services do not
+        s3={"addressing_style": "path" if settings.get("path_style") else "virtual"},
         signature_version=None if access_key else UNSIGNED,
         connect_timeout=10,
         read_timeout=60,

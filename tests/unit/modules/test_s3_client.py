@@ -1,0 +1,47 @@
+"""How the controller asks an object store: as Alluxio's services do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+
+ENDPOINT = "https://s3.example.com"
+
+
+class Asked(Exception):  # noqa: N818 - ends a request before it leaves
+    """What would have been sent."""
+
+
+def asked(settings: dict[str, Any], keys: tuple[str, str] = ("AK", "SK")) -> Any:
+    """The request with which the client would list a bucket."""
+
+    def stop(request: Any, **_: Any) -> None:
+        raise Asked(request)
+
+    client = s3.client(settings, *keys)
+    client.meta.events.register("before-send.s3", stop)
+    with pytest.raises(Asked) as caught:
+        client.list_objects_v2(Bucket="bucket", Prefix="set/")
+    return caught.value.args[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({"endpoint": ENDPOINT}, "https://bucket.s3.example.com/?"),
+        ({"endpoint": ENDPOINT, "path_style": True}, "https://s3.example.com/bucket?"),
+        ({"endpoint": "https://10.0.0.1:9000"}, "https://10.0.0.1:9000/bucket?"),
+        ({"region": "us-east-1"}, "https://bucket.s3.amazonaws.com/?"),
+    ],
+    ids=["virtual host", "path", "an address has no subdomains", "AWS"],
+)
+def test_the_bucket_is_where_services_put_it(settings: dict[str, Any], url: str) -> None:
+    assert asked(settings).url.startswith(url)
+
+
+def test_requests_are_signed_by_version_4_in_the_said_region() -> None:
+    request = asked({"endpoint": ENDPOINT, "region": "eu-1"})
+    assert b"AWS4-HMAC-SHA256 Credential=AK/" in request.headers["Authorization"]
+    assert b"/eu-1/s3/aws4_request" in request.headers["Authorization"]
