@@ -99,6 +99,7 @@ bench-nodes: setup ## what an added node costs: 2 nodes and 10 are prepared
 
 docs: setup-dev ## the generated reference
 	@python tools/reference.py docs/variables.md
+	@python tools/stores.py docs/stores.md
 	@python tools/fleets.py >docs/plans.md
 
 lock: setup-dev ## pins the dependencies of pyproject.toml again

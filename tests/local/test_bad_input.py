@@ -33,7 +33,8 @@ def dataset(source: str, **more: Any) -> dict[str, Any]:
     ("variables", "words"),
     [
         pytest.param(dataset("file:///no/such/folder"), ["file:///no/such/folder", "missing"], id="source missing"),
-        pytest.param(dataset("hdfs://namenode/data"), ["hdfs", "not supported", "s3://"], id="unsupported scheme"),
+        pytest.param(dataset("hdfs://namenode/data"), ["hdfs:// is not read", "file:///<mount"], id="unread scheme"),
+        pytest.param(dataset("gs://bucket/set"), ["s3://bucket/set", "storage.googleapis.com"], id="store with S3"),
         pytest.param(
             dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}),
             ["s3://bucket/set", "unreachable"],

@@ -17,6 +17,7 @@ GENERATED = {
     "charts/alluxio-fuse/README.md": "`python tools/chart_files.py`: a table of every value",
     "docs/bench.md": "`make bench`: tables as they were printed",
     "docs/plans.md": "`make docs`: plans as they were printed",
+    "docs/stores.md": "`make docs`: tables of stores and schemes",
     "docs/variables.md": "`make docs`: tables of every variable",
 }
 _FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)

@@ -3,8 +3,14 @@
 from pathlib import Path
 
 import reference
+import stores
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_variables_are_up_to_date() -> None:
-    text = (Path(__file__).parents[2] / "docs/variables.md").read_text()
-    assert text == reference.variables(), "run `make docs`"
+    assert (DOCS / "variables.md").read_text() == reference.variables(), "run `make docs`"
+
+
+def test_stores_are_up_to_date() -> None:
+    assert (DOCS / "stores.md").read_text(encoding="utf-8") == stores.page(), "run `make docs`"

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
+from alluxio_fuse.plan.stores import instead
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_whole
 
 Medium = Literal["memory", "ssd", "hdd"]
@@ -36,10 +37,10 @@ def _name(value: str) -> str:
 def _source(value: str) -> str:
     url = urlsplit(value)
     if url.scheme not in SCHEMES:
-        known = " and ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise _wrong(
-            "source", f"scheme {url.scheme or 'none'!r} is not supported", f"{known} are; see the support table"
-        )
+        place = url.netloc.rpartition("@")[2] + url.path
+        raise _wrong("source", *instead(url.scheme, place))
+    if not value.startswith(f"{url.scheme}://"):
+        raise _wrong("source", "not a source as it is written here", f"begin it with {url.scheme}://")
     if url.username or url.password:
         raise _wrong("secret", "credentials do not belong in a source", "put them in alluxio_credentials")
     if url.scheme == "file" and (url.netloc or not url.path.startswith("/") or url.path == "/"):
