@@ -22,8 +22,21 @@ THREADS = 16
 CHUNK_BYTES = 1 << 20
 
 
+def wrong_keys(settings: dict[str, Any], access_key: str, secret_key: str) -> tuple[str, str] | None:
+    """Why a store is not asked, as (state, detail): without keys only where `anonymous` says so, and else with both."""
+    if settings.get("anonymous"):
+        given = access_key or secret_key
+        return ("contradictory", "keys are given, and s3.anonymous says to read without any") if given else None
+    if access_key and secret_key:
+        return None
+    missing = [name for name, key in (("access_key", access_key), ("secret_key", secret_key)) if not key]
+    return "keyless", f"no {' and no '.join(missing)} given, and s3.anonymous is not true"
+
+
 def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
-    """A boto3 client; without keys the bucket is read anonymously."""
+    """A boto3 client that signs with the keys, or not at all where `anonymous` says so."""
+    if wrong := wrong_keys(settings, access_key, secret_key):
+        raise ValueError(wrong[1])
     import boto3  # noqa: PLC0415 (only an S3 source needs it, a node's Python lacks it)
     from botocore import UNSIGNED  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -31,7 +44,7 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     config = Config(
         # with an endpoint, `auto` would put the bucket into the path, where services do not
         s3={"addressing_style": "path" if settings.get("path_style") else "virtual"},
-        signature_version=None if access_key else UNSIGNED,
+        signature_version=UNSIGNED if settings.get("anonymous") else None,
         connect_timeout=10,
         read_timeout=60,
         retries={"max_attempts": 3, "mode": "standard"},

@@ -51,11 +51,11 @@ options:
     type: int
     default: 0
   s3:
-    description: How the store is reached (C(endpoint), C(region), C(path_style), C(ca_file)).
+    description: How the store is reached (C(endpoint), C(region), C(path_style), C(ca_file), C(anonymous)).
     type: dict
     default: {}
   access_key:
-    description: S3 access key; the bucket is read anonymously without.
+    description: S3 access key, needed unless C(anonymous) in O(s3) is true.
     type: str
     default: ''
   secret_key:

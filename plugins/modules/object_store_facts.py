@@ -16,14 +16,15 @@ short_description: ask an object store whether a dataset's prefix can be listed
 description:
   - Lists the prefix up to a limit and returns its state in the shape of the node facts' C(sources). Nothing is written.
   - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out.
+  - A store for which there are no keys is asked only where C(anonymous) says that anybody may read it.
   - Needs boto3, thus the Python that the set-up made.
 options:
   source: {description: C(s3://bucket/prefix)., type: str, required: true}
   s3:
-    description: "How the store is reached: C(endpoint), C(region), C(path_style), C(ca_file)."
+    description: "How the store is reached: C(endpoint), C(region), C(path_style), C(ca_file), C(anonymous)."
     type: dict
     default: {}
-  access_key: {description: Access key; the bucket is read anonymously without., type: str, default: ""}
+  access_key: {description: Access key., type: str, default: ""}
   secret_key: {description: Secret key., type: str, default: ""}
   limit: {description: Objects after which counting ends without a result., type: int, default: 2000000}
 author: [alluxio-fuse]
@@ -36,6 +37,8 @@ EXAMPLES = r"""
   alluxio.fuse.object_store_facts:
     source: s3://training/imagenet
     s3: {endpoint: "https://s3.example.com", path_style: true}
+    access_key: "{{ alluxio_credentials.imagenet.access_key }}"
+    secret_key: "{{ alluxio_credentials.imagenet.secret_key }}"
 """
 
 RETURN = r"""
@@ -45,8 +48,9 @@ source:
   returned: always
 facts:
   description: >-
-    C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes) and C(sizes), a histogram with
-    an upper bound, files and bytes for each power of two; the last three are null where the listing did not end.
+    C(state) (ok, empty, missing, denied, unreachable, keyless or contradictory), C(detail), C(files), C(bytes) and
+    C(sizes), a histogram with an upper bound, files and bytes for each power of two; the last three are null where the
+    listing did not end.
   type: dict
   returned: always
 """
@@ -63,7 +67,10 @@ _STATES = {
 
 def ask(params: dict[str, Any]) -> dict[str, Any]:
     """The state of the prefix; whatever the client raises is one of the states."""
-    store = s3.client(params["s3"], params["access_key"], params["secret_key"])
+    keys = params["access_key"], params["secret_key"]
+    if wrong := s3.wrong_keys(params["s3"], *keys):
+        return _uncounted(*wrong)
+    store = s3.client(params["s3"], *keys)
     sizes, left = Sizes(), params["limit"]
     try:
         for entry in s3.list_bucket(store, params["source"]):

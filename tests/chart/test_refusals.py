@@ -68,6 +68,14 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         datasets({"options": {"fs.oss.accessKeySecret": "x"}}),
         "datasets[0].options holds fs.oss.accessKeySecret: write datasets[].credentials",
     ),
+    "anonymous with keys": (
+        datasets({"s3": {"anonymous": True}, "credentials": KEYS}),
+        "it has credentials, and s3.anonymous says to read without: remove one of them",
+    ),
+    "anonymous and writable": (
+        datasets({"s3": {"anonymous": True}, "writable": True}),
+        "it is writable, and s3.anonymous says to read without keys: remove one of them",
+    ),
     "derived property": (
         worker(properties={"alluxio.worker.tieredstore.levels": "2"}),
         "worker.properties holds alluxio.worker.tieredstore.levels: write worker.tiers",

@@ -195,6 +195,14 @@ def test_reads_go_past_workers_unless_told_otherwise(helm: Helm, profile: str) -
     assert f"{READ_TYPE}={read_past_workers(0).amount}" in site
 
 
+def test_an_anonymous_dataset_signs_nothing(helm: Helm) -> None:
+    objects = helm.objects(values=dataset(s3={"anonymous": True}))
+    (mount,) = objects["ConfigMap", "cache-alluxio-fuse-datasets"]["data"].values()
+    assert "option=alluxio.underfs.s3.signer.algorithm=NoOpSignerType" in mount
+    assert "option=s3a.secretKey=unsigned" in mount
+    assert "secret=" not in mount
+
+
 def test_keeping_in_workers_what_is_read_is_said_for_all_or_for_one(helm: Helm) -> None:
     two = {"datasets": [*dataset(fuse={"readType": "NO_CACHE"})["datasets"], {"name": "b", "source": "s3://b/b"}]}
     values = {"fuse": {"readType": "CACHE"}, **two}

@@ -36,9 +36,20 @@ def dataset(source: str, **more: Any) -> dict[str, Any]:
         pytest.param(dataset("hdfs://namenode/data"), ["hdfs:// is not read", "file:///<mount"], id="unread scheme"),
         pytest.param(dataset("gs://bucket/set"), ["s3://bucket/set", "storage.googleapis.com"], id="store with S3"),
         pytest.param(
-            dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}),
+            dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9", "anonymous": True}),
             ["s3://bucket/set", "unreachable"],
             id="s3 unreachable",
+        ),
+        pytest.param(
+            dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9"}),
+            ["alluxio_credentials.data", "anonymous: true"],
+            id="s3 without keys",
+        ),
+        pytest.param(
+            dataset("s3://bucket/set", s3={"anonymous": True})
+            | {"alluxio_credentials": {"data": {"access_key": "AK", "secret_key": "SK"}}},
+            ["alluxio_credentials.data", "remove one of them"],
+            id="s3 with keys and anonymous",
         ),
         pytest.param(
             dataset("file:///usr/share/common-licenses", chache={}),

@@ -12,6 +12,7 @@ from alluxio_fuse.chart.owned import is_owned
 from alluxio_fuse.plan.reading import DEFAULT_WITHIN
 from alluxio_fuse.plan.rules import caches, fuse, jvm, properties
 from alluxio_fuse.plan.rules.ports import PORTS
+from alluxio_fuse.plan.sources import UNSIGNED
 
 #: Amounts that follow from the size of a fleet: the chart does not know it, and leaves them to Alluxio.
 OF_THE_FLEET: Final = {"rpc_threads", "job_threads", "load_batch"}
@@ -36,6 +37,7 @@ def planned() -> dict[str, Any]:
             "flags": list(jvm.FLAGS),
             "gcLog": [{"from": java, "flag": flag} for java, flag in sorted(jvm.GC_LOG.items())],
         },
+        "unsigned": UNSIGNED,
         "environment": {str(libfuse): fuse.environment(libfuse, upstream=False).amount for libfuse in (2, 3)},
         "mountOptions": dict(_mount_options()),
         "properties": {

@@ -173,7 +173,9 @@ DATASET = closed(
         "writable": BOOL,
         "freshness": string("^(immutable|within: [1-9][0-9]*(s|m|h|d))$"),
         "readers": closed({"uid": integer(0), "gid": integer(0), "mode": string("^0[0-7]{3}$")}, "uid", "gid", "mode"),
-        "s3": closed({"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL}),
+        "s3": closed(
+            {"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL, "anonymous": BOOL}
+        ),
         "oss": closed({"endpoint": string(minLength=1)}, "endpoint"),
         "options": ref("properties"),
         "credentials": closed(

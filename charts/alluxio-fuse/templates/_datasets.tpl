@@ -65,6 +65,7 @@ file:///sources/{{ .dataset.name }}
 {{- if .endpoint -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint" .endpoint -}}{{- end -}}
 {{- if .region -}}{{- $_ := set $options "alluxio.underfs.s3.endpoint.region" .region -}}{{- end -}}
 {{- if .pathStyle -}}{{- $_ := set $options "alluxio.underfs.s3.disable.dns.buckets" "true" -}}{{- end -}}
+{{- if .anonymous -}}{{- $options = merge $options (include "alluxio.planned" $.root | fromYaml).unsigned -}}{{- end -}}
 {{- end -}}
 {{- with .dataset.oss -}}
 {{- $_ := set $options "fs.oss.endpoint" .endpoint -}}

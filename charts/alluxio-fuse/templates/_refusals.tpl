@@ -171,6 +171,12 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- if and .s3 (not (hasPrefix "s3://" (default "" .source))) }}
 {{ $at }}: s3 holds for s3:// sources only: remove it
 {{- end }}
+{{- if and .credentials (dig "anonymous" false (default dict .s3)) }}
+{{ $at }}: it has credentials, and s3.anonymous says to read without: remove one of them
+{{- end }}
+{{- if and .writable (dig "anonymous" false (default dict .s3)) }}
+{{ $at }}: it is writable, and s3.anonymous says to read without keys: remove one of them
+{{- end }}
 {{- if and .oss (not (hasPrefix "oss://" (default "" .source))) }}
 {{ $at }}: oss holds for oss:// sources only: remove it
 {{- end }}

@@ -15,6 +15,7 @@ from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.settings import SETTINGS
+from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 MIB = 2**20
@@ -239,10 +240,16 @@ def _dataset(
         "writable": dataset["writable"],
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],
-        "options": dataset["options"],
+        **_store(dataset),
         **({"credentials": keys} if keys else {}),
         "fuse": _fuse(fuse, points),
     }
+
+
+def _store(dataset: PlannedDataset) -> Amounts:
+    """Options of the mount; what is named like a key, the chart takes from Secrets only."""
+    options = {key: value for key, value in dataset["options"].items() if UNSIGNED.get(key) != value}
+    return {"options": options, **({"s3": {"anonymous": True}} if options != dataset["options"] else {})}
 
 
 def _origin(source: str, marker: Amounts | None) -> Amounts:

@@ -63,6 +63,10 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     if intent.alluxio_check_disruptive and not said.node_access:
         reason = "it drops the page cache of nodes, which pods may not"
         problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        if dataset.s3 and dataset.s3.anonymous and dataset.name in said.secrets:
+            reason = f"alluxio_kubernetes.secrets names a Secret with keys of {dataset.name}"
+            problems.refuse(f"alluxio_datasets[{index}].s3.anonymous", "true", reason, "remove one of the two")
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
 
@@ -358,7 +362,10 @@ def _check_keys(fleet: Fleet, problems: Problems) -> None:
     guarded = [
         dataset.name
         for dataset in fleet.intent.alluxio_datasets
-        if dataset.source.startswith("s3://") and not dataset.writable and dataset.through == "cluster"
+        if dataset.source.startswith("s3://")
+        and not dataset.writable
+        and dataset.through == "cluster"
+        and not (dataset.s3 and dataset.s3.anonymous)
     ]
     if guarded:
         asks = "each service with the deployment's password" if fleet.cluster.password else "any client in its reach"

@@ -109,12 +109,15 @@ class CacheWish(Strict):
 
 
 class S3(Strict):
-    """Where an s3:// source is. Keys are in `alluxio_credentials`."""
+    """Where an s3:// source is, and whether it is read with keys. Those are in `alluxio_credentials`."""
 
     endpoint: str | None = Field(None, description="URL of the store; unset: AWS.")
     region: str | None = Field(None, description="Region; unset: from the endpoint.")
     path_style: Switch = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
     ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
+    anonymous: Switch = Field(
+        False, description="Read without keys what anybody may read. Without it, a dataset without keys is refused."
+    )
 
 
 def _below(value: str) -> str:
@@ -179,6 +182,8 @@ class Dataset(Strict):
     def _fits_together(self) -> Self:
         if self.s3 is not None and not self.source.startswith("s3://"):
             raise _wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
+        if self.s3 is not None and self.s3.anonymous and self.writable:
+            raise _wrong("s3", "anonymous and writable contradict each other", "write with keys, or remove writable")
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
             raise _wrong("marker", reason, "remove marker: a store is the same for all nodes")

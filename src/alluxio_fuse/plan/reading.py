@@ -14,6 +14,7 @@ from alluxio_fuse.plan.intent import (
     FLEET_VARIABLES,
     KNOWN_VARIABLES,
     NODE_VARIABLES,
+    SECRET,
     Dataset,
     FleetIntent,
     NodeIntent,
@@ -283,6 +284,16 @@ def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
     return Shape(sample.name, 0, Sizes.of_rows(rows), False, None, False, None, through_cluster)
 
 
+def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems: Problems) -> None:
+    """A store that was not asked: without keys nobody said that it may be read, or both were said."""
+    remedies = {
+        "keyless": "write access_key and secret_key of this dataset into a vault; or, where anybody may read the"
+        f" bucket, anonymous: true into {where}.s3",
+        "contradictory": f"remove one of them: these keys, or anonymous in {where}.s3",
+    }
+    problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
+
+
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:
     where = f"alluxio_datasets[{index}]"
     files, size = dataset.files, dataset.bytes
@@ -293,6 +304,9 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             wrong.setdefault((source.state, source.detail or "nothing there"), []).append(host)
         files, size = files or source.files, size or source.bytes
     for (state, detail), hosts in wrong.items():
+        if state in ("keyless", "contradictory"):
+            _refuse_keys(dataset, where, state, detail, problems)
+            continue
         problems.refuse(
             f"{where}.source",
             dataset.source,

@@ -1,6 +1,15 @@
 """How Alluxio reaches the sources of datasets."""
 
+from typing import Final
+
 from alluxio_fuse.plan.intent import Dataset
+
+#: Alluxio's client looks for keys before it asks a store, and fails without any: it finds these, which sign nothing.
+UNSIGNED: Final = {
+    "alluxio.underfs.s3.signer.algorithm": "NoOpSignerType",
+    "s3a.accessKeyId": "unsigned",
+    "s3a.secretKey": "unsigned",
+}
 
 
 def source_properties(dataset: Dataset, *, writable: bool) -> dict[str, str]:
@@ -17,4 +26,6 @@ def source_properties(dataset: Dataset, *, writable: bool) -> dict[str, str]:
         options["alluxio.underfs.s3.endpoint.region"] = dataset.s3.region
     if dataset.s3 and dataset.s3.path_style:
         options["alluxio.underfs.s3.disable.dns.buckets"] = "true"
+    if dataset.s3 and dataset.s3.anonymous:
+        options |= UNSIGNED
     return options

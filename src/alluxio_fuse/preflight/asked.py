@@ -75,9 +75,15 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
         },
         "object_stores": [
-            {"name": str(d.get("name")), "source": str(d["source"]), "s3": _mapping(d.get("s3"))} for d in stores
+            {"name": str(d.get("name")), "source": str(d["source"]), "s3": _s3(_mapping(d.get("s3")))} for d in stores
         ],
     }
+
+
+def _s3(said: Mapping[str, Any]) -> dict[str, Any]:
+    """How a store is reached; a switch may be text, and one that cannot be read is off until it is refused."""
+    switches = ("path_style", "anonymous")
+    return {**said, **{name: parse_switch(said[name]) is True for name in switches if name in said}}
 
 
 def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:

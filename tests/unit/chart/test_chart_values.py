@@ -13,6 +13,7 @@ from alluxio_fuse.chart.owned import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive
+from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.tune.processes import OTHER_COLLECTOR
 
 GIB, MIB = 2**30, 2**20
@@ -126,6 +127,15 @@ def test_datasets(plan: Plan) -> None:
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
     assert "credentials" not in lake
     assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
+
+
+def test_an_anonymous_dataset_needs_no_secret(plan: Plan) -> None:
+    options = plan.fleet["datasets"].amount[0]["options"]
+    plan.fleet["datasets"].amount[0]["options"] = {**options, **UNSIGNED}
+    imagenet, lake = chart_values(plan)["datasets"]
+    assert (imagenet["s3"], imagenet["options"]) == ({"anonymous": True}, options)
+    assert "credentials" not in imagenet
+    assert "s3" not in lake
 
 
 def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: Plan) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
 
 ENDPOINT = "https://s3.example.com"
 
@@ -39,6 +40,37 @@ def asked(settings: dict[str, Any], keys: tuple[str, str] = ("AK", "SK")) -> Any
 )
 def test_the_bucket_is_where_services_put_it(settings: dict[str, Any], url: str) -> None:
     assert asked(settings).url.startswith(url)
+
+
+def test_an_anonymous_request_is_not_signed() -> None:
+    assert "Authorization" not in asked({"endpoint": ENDPOINT, "anonymous": True}, ("", "")).headers
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys", "state", "detail"),
+    [
+        ({}, ("", ""), "keyless", "no access_key and no secret_key given, and s3.anonymous is not true"),
+        ({"anonymous": False}, ("AK", ""), "keyless", "no secret_key given, and s3.anonymous is not true"),
+        (
+            {"anonymous": True},
+            ("AK", "SK"),
+            "contradictory",
+            "keys are given, and s3.anonymous says to read without any",
+        ),
+    ],
+)
+def test_a_store_is_not_asked_without_a_word(
+    settings: dict[str, Any], keys: tuple[str, str], state: str, detail: str
+) -> None:
+    said = {"source": "s3://bucket/set", "s3": {**settings, "endpoint": "http://127.0.0.1:9"}, "limit": 1}
+    assert object_store_facts.ask({**said, "access_key": keys[0], "secret_key": keys[1]}) == {
+        "state": state,
+        "detail": detail,
+        "files": None,
+        "bytes": None,
+    }
+    with pytest.raises(ValueError, match=detail):
+        s3.client(settings, *keys)
 
 
 def test_requests_are_signed_by_version_4_in_the_said_region() -> None:
