@@ -41,9 +41,14 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     from botocore import UNSIGNED  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
 
+    endpoint = settings.get("endpoint")
     config = Config(
-        # with an endpoint, `auto` would put the bucket into the path, where services do not
-        s3={"addressing_style": "path" if settings.get("path_style") else "virtual"},
+        # As services do, and boto3 by itself does not: with an endpoint, `auto` puts the bucket into the path; and some
+        # stores take over TLS only signatures that leave the content out.
+        s3={
+            "addressing_style": "path" if settings.get("path_style") else "virtual",
+            "payload_signing_enabled": str(endpoint).startswith("http://"),
+        },
         signature_version=UNSIGNED if settings.get("anonymous") else None,
         connect_timeout=10,
         read_timeout=60,
@@ -52,7 +57,7 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     )
     return boto3.client(
         "s3",
-        endpoint_url=settings.get("endpoint"),
+        endpoint_url=endpoint,
         region_name=settings.get("region") or "us-east-1",
         verify=settings.get("ca_file"),
         aws_access_key_id=access_key or None,

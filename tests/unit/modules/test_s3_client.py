@@ -42,6 +42,12 @@ def test_the_bucket_is_where_services_put_it(settings: dict[str, Any], url: str)
     assert asked(settings).url.startswith(url)
 
 
+@pytest.mark.parametrize(("endpoint", "signed"), [(ENDPOINT, False), (None, False), ("http://s3.example.com", True)])
+def test_over_tls_the_signature_leaves_the_content_out(endpoint: str | None, signed: bool) -> None:
+    digest = asked({"endpoint": endpoint}).headers["X-Amz-Content-SHA256"]
+    assert (digest != b"UNSIGNED-PAYLOAD") is signed
+
+
 def test_an_anonymous_request_is_not_signed() -> None:
     assert "Authorization" not in asked({"endpoint": ENDPOINT, "anonymous": True}, ("", "")).headers
 
