@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, parse_mountinfo
@@ -12,27 +11,33 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mo
 PROC = Path("/proc")
 
 
-@dataclass(frozen=True)
 class Copies:
     """A few mounts, and what of them is mounted in whatever container.
 
     numbers: of the mounts, in every namespace, that show them or a part of them. others: of all other mounts.
     """
 
-    numbers: frozenset[str]
-    others: frozenset[str]
+    def __init__(self, shown: Collection[Mount]) -> None:
+        self._shown = shown
+        self.numbers: set[str] = set()
+        self.others: set[str] = set()
+        self._look()
+
+    def has(self, number: str) -> bool:
+        """Whether a mount is one of the copies; of one that came since, the namespaces are asked again."""
+        if number not in self.numbers | self.others:
+            self._look()
+        return number in self.numbers
+
+    def _look(self) -> None:
+        for mount in every_mount():
+            ours = any(_shows(mount, one) for one in self._shown)
+            (self.numbers if ours else self.others).add(mount["number"])
 
 
 def processes() -> list[Path]:
     """The folders of all processes, the oldest numbers first."""
     return sorted(PROC.glob("[0-9]*"), key=lambda path: int(path.name))
-
-
-def copies_of(shown: Collection[Mount]) -> Copies:
-    """What is mounted of `shown` in every mount namespace that has a process."""
-    everywhere = list(every_mount())
-    numbers = {mount["number"] for mount in everywhere if any(_shows(mount, one) for one in shown)}
-    return Copies(frozenset(numbers), frozenset(mount["number"] for mount in everywhere) - numbers)
 
 
 def namespace_of(process: Path) -> str:

@@ -7,7 +7,7 @@ import os
 import select
 import struct
 import time
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import number_of
@@ -21,10 +21,10 @@ EVENT = struct.Struct("=IBBHQii")  # event_len, vers, reserved, metadata_len, ma
 PAUSE_S = 0.02  # each event that is fetched opens its file once more
 
 
-def openers(points: list[str], seconds: float, others: Collection[str] = ()) -> list[str]:
+def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -> list[str]:
     """Processes that open a file of what is mounted at `points` within `seconds`, as "name (number)".
 
-    others: numbers of mounts that are not meant, as the kernel tells of a whole filesystem.
+    is_ours: whether a mount, by its number, is meant, as the kernel tells of a whole filesystem.
     It needs CAP_SYS_ADMIN (OSError), and waits as long as a mount that is hung.
     """
     watch = _called("fanotify_init", FAN_CLOEXEC | FAN_NONBLOCK, os.O_RDONLY | os.O_CLOEXEC)
@@ -36,19 +36,19 @@ def openers(points: list[str], seconds: float, others: Collection[str] = ()) -> 
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if select.select([watch], [], [], left)[0]:
-                found |= dict.fromkeys(_fetched(watch, others))
+                found |= dict.fromkeys(_fetched(watch, is_ours))
     finally:
         os.close(watch)
     return list(found)
 
 
-def _fetched(watch: int, others: Collection[str]) -> list[str]:
+def _fetched(watch: int, is_ours: Callable[[str], bool]) -> list[str]:
     """Who the next event is of; nobody if it is of another mount, or the process has ended meanwhile."""
     *_, opened, process = EVENT.unpack(os.read(watch, EVENT.size))
     if opened >= 0:
         through = number_of(Path(f"/proc/self/fdinfo/{opened}"))
         os.close(opened)
-        if through in others:
+        if not is_ours(through):
             return []
     time.sleep(PAUSE_S)
     try:

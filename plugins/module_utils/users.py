@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child
 from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import (
-    copies_of,
+    Copies,
     namespace_of,
     number_of,
     processes,
@@ -47,9 +47,10 @@ def _is_plain_folder(mount: Mount) -> bool:
 
 
 def _opening(shown: Sequence[Mount], seconds: float) -> list[str]:
-    copies = copies_of(shown)
+    whole = all(one["root"] == "/" for one in shown)  # of their filesystems, so that whatever is opened there is ours
+    is_ours = (lambda _: True) if whole else Copies(shown).has
     try:
-        said = in_child(lambda: openers([one["point"] for one in shown], seconds, copies.others), seconds + TIMEOUT_S)
+        said = in_child(lambda: openers([one["point"] for one in shown], seconds, is_ours), seconds + TIMEOUT_S)
     except OSError:
         return []
     return [] if said == HUNG else list(said)
@@ -61,7 +62,7 @@ def readers_of(*shown: Mount) -> list[str]:
     Files are told by the number of the mount that they were opened through: a path is another one in a container, a
     disk is also that of other folders, and asking the file itself would hang on a mount that is dead.
     """
-    copies = copies_of(shown)
+    copies = Copies(shown)
     readers, unknown = {}, {}
     mapped = _Mapped()
     for process in processes():
