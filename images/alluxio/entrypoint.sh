@@ -125,8 +125,6 @@ become_user "$@"
 cd "$ALLUXIO_HOME"
 write_configuration
 default_tier
-# shellcheck source=images/alluxio/libexec/launch.sh
-. "$ALLUXIO_HOME/libexec/launch.sh"
 
 verb=$1
 shift
@@ -141,6 +139,9 @@ fi
 if [[ $verb =~ ^worker && $format == format ]]; then
   bin/alluxio formatWorker
 fi
+# Not before: bin/alluxio reads the environment as this container was given it.
+# shellcheck source=images/alluxio/libexec/launch.sh
+. "$ALLUXIO_HOME/libexec/launch.sh"
 case $verb in
   master) run_both job-master master ;;
   worker) run_both job-worker worker ;;

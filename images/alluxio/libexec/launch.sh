@@ -6,12 +6,27 @@ ALLUXIO_CONF_DIR=${ALLUXIO_CONF_DIR:-$ALLUXIO_HOME/conf}
 ALLUXIO_LOGS_DIR=${ALLUXIO_LOGS_DIR:-$ALLUXIO_HOME/logs}
 ALLUXIO_USER_LOGS_DIR=${ALLUXIO_USER_LOGS_DIR:-$ALLUXIO_LOGS_DIR/user}
 
+# expand_java_options: the official entrypoint writes these variables between double quotes into conf/alluxio-env.sh, so that the
+# shell which reads that file expands ${…} and backticks in them. A process that is started from here must not expand them again.
+expand_java_options() {
+  local part name
+  for part in '' MASTER_ WORKER_ JOB_MASTER_ JOB_WORKER_ PROXY_ LOGSERVER_ FUSE_ USER_; do
+    name=ALLUXIO_${part}JAVA_OPTS
+    [[ ${!name:-} != *[\$\`]* ]] || eval "export $name=\"${!name}\""
+  done
+}
+
+# As upstream's scripts have it: what is not defined is empty. The file's own text is expanded once, as it is read.
+shell_flags=$-
+set +u
+expand_java_options
 if [[ -r $ALLUXIO_CONF_DIR/alluxio-env.sh ]]; then
   # shellcheck source=/dev/null
   . "$ALLUXIO_CONF_DIR/alluxio-env.sh"
 fi
+[[ $shell_flags != *u* ]] || set -u
 
-# property_options: the properties that upstream's scripts take from the environment, one -D per line.
+# property_options: the properties that upstream's scripts take from the environment and append to ALLUXIO_JAVA_OPTS, one -D per line.
 property_options() {
   local pair
   for pair in ALLUXIO_MASTER_HOSTNAME:alluxio.master.hostname \
@@ -57,20 +72,22 @@ password_options() {
 #   LOGGER: an appender of log4j.properties. SERVICE: MASTER, WORKER, … whose ALLUXIO_<SERVICE>_JAVA_OPTS apply. HEAP: default options.
 java_command() {
   local logger=$1 variable=ALLUXIO_$2_JAVA_OPTS heap=$3 user
-  local -a given properties defaults password trust=()
-  IFS=$' \t\n' read -r -d '' -a given <<< "${ALLUXIO_JAVA_OPTS:-} ${!variable:-}" || true
+  local -a general own properties defaults password trust=()
+  IFS=$' \t\n' read -r -d '' -a general <<< "${ALLUXIO_JAVA_OPTS:-}" || true
+  IFS=$' \t\n' read -r -d '' -a own <<< "${!variable:-}" || true
   mapfile -t properties < <(property_options)
-  mapfile -t defaults < <(heap_options "$heap" "${given[@]}")
+  mapfile -t defaults < <(heap_options "$heap" "${general[@]}" "${own[@]}")
   mapfile -t password < <(password_options)
   [[ $2 == USER ]] || mapfile -t trust < <(trust_options)
   # An arbitrary uid has no name, and Alluxio's login is by name.
   user=$(id -un 2> /dev/null) || user=${ALLUXIO_USERNAME:-alluxio}
+  # shellcheck disable=SC2034  # for who sources this
   java=("${JAVA_HOME:+$JAVA_HOME/bin/}java"
     --add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED
     -Duser.name="$user" -Djava.library.path="$ALLUXIO_HOME/lib" -Djava.net.preferIPv4Stack=true
     -Dalluxio.home="$ALLUXIO_HOME" -Dalluxio.conf.dir="$ALLUXIO_CONF_DIR"
     -Dalluxio.logs.dir="$ALLUXIO_LOGS_DIR" -Dalluxio.user.logs.dir="$ALLUXIO_USER_LOGS_DIR"
     -Dlog4j.configuration="file:$ALLUXIO_CONF_DIR/log4j.properties" -Dalluxio.logger.type="$logger"
-    "${password[@]}" "${trust[@]}" "${properties[@]}" "${defaults[@]}" "${given[@]}"
+    "${password[@]}" "${trust[@]}" "${defaults[@]}" "${general[@]}" "${properties[@]}" "${own[@]}"
     -cp "$(< "$ALLUXIO_HOME/libexec/classpath"):$ALLUXIO_CONF_DIR${ALLUXIO_CLASSPATH:+:$ALLUXIO_CLASSPATH}")
 }

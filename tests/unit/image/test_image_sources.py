@@ -96,9 +96,44 @@ def test_no_argument_is_empty(home: Path) -> None:
     assert "" not in java(home, heap="")
 
 
-def test_options_are_split_but_not_expanded(home: Path) -> None:
-    command = java(home, ALLUXIO_JAVA_OPTS="-Dpattern=/*  -Dhome=$HOME\n-Dlast=1")
-    assert {"-Dpattern=/*", "-Dhome=$HOME", "-Dlast=1"} <= set(command)
+def test_options_are_split_at_blanks(home: Path) -> None:
+    command = java(home, ALLUXIO_JAVA_OPTS='-Dpattern=/*  -Dquoted="a"\n-Dlast=1')
+    assert {"-Dpattern=/*", '-Dquoted="a"', "-Dlast=1"} <= set(command)
+
+
+@pytest.mark.parametrize("variable", ["ALLUXIO_MASTER_JAVA_OPTS", "ALLUXIO_JAVA_OPTS"])
+def test_variables_and_backticks_in_options_are_expanded_once(home: Path, variable: str) -> None:
+    (home / "key").write_text("$HOME`id`")
+    command = java(home, KNOWN="k", **{variable: f"-Dknown=${{KNOWN}} -Dnone=${{NONE}} -Dkey=`cat {home}/key`"})
+    assert {"-Dknown=k", "-Dnone=", "-Dkey=$HOME`id`"} <= set(command)
+
+
+@pytest.mark.parametrize("variable", ["ALLUXIO_CLASSPATH", "ALLUXIO_MASTER_HOSTNAME", "ALLUXIO_USERNAME"])
+def test_no_other_variable_is_expanded(home: Path, tmp_path: Path, variable: str) -> None:
+    java(home, **{variable: f"`touch {tmp_path}/run`$(touch {tmp_path}/run)"})
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_that_no_shell_can_read_start_nothing(home: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        java(home, ALLUXIO_JAVA_OPTS="-Dopen=`cat")
+
+
+def test_alluxio_env_may_name_what_is_not_defined(home: Path) -> None:
+    """What Fluid appends to it: the text of the environment between double quotes."""
+    (home / "conf").mkdir()
+    (home / "conf" / "alluxio-env.sh").write_text("export ALLUXIO_JAVA_OPTS=\"-Da=${NONE} -Db=`echo '$HOME'`\"\n")
+    command = java(home, ALLUXIO_JAVA_OPTS="-Da=${NONE} -Db=`echo '$HOME'`")
+    assert {"-Da=", "-Db=$HOME"} <= set(command)
+    script = "echo $-"
+    assert "u" in shell("launch.sh", script, home)[0]
+
+
+def test_the_masters_name_in_the_environment_stands_above_the_general_options(home: Path) -> None:
+    general, own = "-Dalluxio.master.hostname=general", "-Dalluxio.master.hostname=own"
+    environment = {"ALLUXIO_JAVA_OPTS": general, "ALLUXIO_MASTER_HOSTNAME": "m", "ALLUXIO_MASTER_JAVA_OPTS": own}
+    command = java(home, **environment)
+    assert [each for each in command if "master.hostname" in each] == [general, "-Dalluxio.master.hostname=m", own]
 
 
 def test_the_environment_names_properties(home: Path) -> None:
