@@ -68,17 +68,33 @@ password_options() {
   [[ ! -e $ALLUXIO_CONF_DIR/rpc-password ]] || echo "-javaagent:$ALLUXIO_HOME/jars/alluxio-image.jar"
 }
 
+# quiet_options: what keeps the JVM of a command from writing to its standard output, which belongs to the command's answer.
+quiet_options() { printf '%s\n' -XX:+DisplayVMOutputToStderr -Xlog:disable -Xlog:all=warning:stderr; }
+
+# without_logs OPTION...: the options but those that have a service's JVM log; a command would log into its answer, or the same file.
+without_logs() {
+  local option
+  for option; do
+    [[ $option =~ ^-(Xlog|verbose|XX:\+Print) ]] || echo "$option"
+  done
+}
+
 # java_command LOGGER SERVICE HEAP: fills the array `java` with the command line of a service up to its main class.
 #   LOGGER: an appender of log4j.properties. SERVICE: MASTER, WORKER, … whose ALLUXIO_<SERVICE>_JAVA_OPTS apply. HEAP: default options.
 java_command() {
   local logger=$1 variable=ALLUXIO_$2_JAVA_OPTS heap=$3 user
-  local -a general own properties defaults password trust=()
+  local -a general own properties defaults password trust=() quiet=()
   IFS=$' \t\n' read -r -d '' -a general <<< "${ALLUXIO_JAVA_OPTS:-}" || true
   IFS=$' \t\n' read -r -d '' -a own <<< "${!variable:-}" || true
   mapfile -t properties < <(property_options)
   mapfile -t defaults < <(heap_options "$heap" "${general[@]}" "${own[@]}")
   mapfile -t password < <(password_options)
-  [[ $2 == USER ]] || mapfile -t trust < <(trust_options)
+  if [[ $2 == USER ]]; then
+    mapfile -t quiet < <(quiet_options)
+    mapfile -t general < <(without_logs "${general[@]}")
+  else
+    mapfile -t trust < <(trust_options)
+  fi
   # An arbitrary uid has no name, and Alluxio's login is by name.
   user=$(id -un 2> /dev/null) || user=${ALLUXIO_USERNAME:-alluxio}
   # shellcheck disable=SC2034  # for who sources this
@@ -88,6 +104,6 @@ java_command() {
     -Dalluxio.home="$ALLUXIO_HOME" -Dalluxio.conf.dir="$ALLUXIO_CONF_DIR"
     -Dalluxio.logs.dir="$ALLUXIO_LOGS_DIR" -Dalluxio.user.logs.dir="$ALLUXIO_USER_LOGS_DIR"
     -Dlog4j.configuration="file:$ALLUXIO_CONF_DIR/log4j.properties" -Dalluxio.logger.type="$logger"
-    "${password[@]}" "${trust[@]}" "${defaults[@]}" "${general[@]}" "${properties[@]}" "${own[@]}"
+    "${quiet[@]}" "${password[@]}" "${trust[@]}" "${defaults[@]}" "${general[@]}" "${properties[@]}" "${own[@]}"
     -cp "$(< "$ALLUXIO_HOME/libexec/classpath"):$ALLUXIO_CONF_DIR${ALLUXIO_CLASSPATH:+:$ALLUXIO_CLASSPATH}")
 }

@@ -214,3 +214,16 @@ def test_a_jvm_carries_the_password_where_the_deployment_has_one(home: Path) -> 
     assert command.count(agent) == 1
     assert command.index(agent) < command.index("-cp")
     assert not any("canary" in one for one in command)
+
+
+def test_the_jvm_of_a_command_keeps_its_standard_output_for_the_answer(home: Path) -> None:
+    logs = ["-Xlog:gc", "-XX:+PrintGC", "-verbose:class"]
+    environment = {"ALLUXIO_JAVA_OPTS": " ".join([*logs, "-Da=b"])}
+    quiet = "-Xlog:all=warning:stderr"
+    service = java(home, **environment)
+    assert {*logs, "-Da=b"} <= set(service)
+    assert quiet not in service
+    script = "java_command USER_LOGGER USER ''; printf '%s\\n' \"${java[@]}\""
+    command = shell("launch.sh", script, home, **environment)
+    assert {quiet, "-Da=b"} <= set(command)
+    assert not set(logs) & set(command)
