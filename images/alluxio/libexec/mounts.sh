@@ -1,4 +1,4 @@
-# What is mounted at a path, and how a dead FUSE mount of ours is cleared. Sourced by entrypoint.sh.
+# What is mounted at a path, and how a dead FUSE mount of ours is cleared. Sourced by entrypoint.sh and alluxio-fuse.
 # shellcheck shell=bash
 
 # mount_entry PATH: "TYPE SOURCE DEVICE" of the topmost mount at exactly PATH; nothing when none.
@@ -60,6 +60,8 @@ apply_settings() {
   done
   rm -r --one-file-system "$folder"
 }
+
+unmount() { umount "$1" 2> /dev/null || fusermount3 -u "$1" 2> /dev/null; }
 
 detach() { umount --lazy "$1" 2> /dev/null || fusermount3 -u -z "$1"; }
 
