@@ -6,20 +6,20 @@ ALLUXIO_CONF_DIR=${ALLUXIO_CONF_DIR:-$ALLUXIO_HOME/conf}
 ALLUXIO_LOGS_DIR=${ALLUXIO_LOGS_DIR:-$ALLUXIO_HOME/logs}
 ALLUXIO_USER_LOGS_DIR=${ALLUXIO_USER_LOGS_DIR:-$ALLUXIO_LOGS_DIR/user}
 
-# expand_java_options: the official entrypoint writes these variables between double quotes into conf/alluxio-env.sh, so that the
-# shell which reads that file expands ${…} and backticks in them. A process that is started from here must not expand them again.
+# expand_java_options NAME...: the official entrypoint writes these variables between double quotes into conf/alluxio-env.sh, so that
+# the shell which reads that file expands ${…} and backticks in them. A process that is started from here must not expand them again.
+# Without variables of its own, which would stand for those of the environment.
 expand_java_options() {
-  local part name
-  for part in '' MASTER_ WORKER_ JOB_MASTER_ JOB_WORKER_ PROXY_ LOGSERVER_ FUSE_ USER_; do
-    name=ALLUXIO_${part}JAVA_OPTS
-    [[ ${!name:-} != *[\$\`]* ]] || eval "export $name=\"${!name}\""
+  while (($# > 0)); do
+    [[ ${!1:-} != *[\$\`]* ]] || eval "export $1=\"${!1}\""
+    shift
   done
 }
 
 # As upstream's scripts have it: what is not defined is empty. The file's own text is expanded once, as it is read.
 shell_flags=$-
 set +u
-expand_java_options
+expand_java_options ALLUXIO{,_MASTER,_WORKER,_JOB_MASTER,_JOB_WORKER,_PROXY,_LOGSERVER,_FUSE,_USER}_JAVA_OPTS
 if [[ -r $ALLUXIO_CONF_DIR/alluxio-env.sh ]]; then
   # shellcheck source=/dev/null
   . "$ALLUXIO_CONF_DIR/alluxio-env.sh"

@@ -104,7 +104,7 @@ def test_options_are_split_at_blanks(home: Path) -> None:
 @pytest.mark.parametrize("variable", ["ALLUXIO_MASTER_JAVA_OPTS", "ALLUXIO_JAVA_OPTS"])
 def test_variables_and_backticks_in_options_are_expanded_once(home: Path, variable: str) -> None:
     (home / "key").write_text("$HOME`id`")
-    command = java(home, KNOWN="k", **{variable: f"-Dknown=${{KNOWN}} -Dnone=${{NONE}} -Dkey=`cat {home}/key`"})
+    command = java(home, name="k", **{variable: f"-Dknown=${{name}} -Dnone=${{NONE}} -Dkey=`cat {home}/key`"})
     assert {"-Dknown=k", "-Dnone=", "-Dkey=$HOME`id`"} <= set(command)
 
 
