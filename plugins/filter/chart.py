@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from alluxio_fuse import doors
 from alluxio_fuse.chart import values
-from alluxio_fuse.kubernetes import consumers, facts, findings, objects, pods, policy
+from alluxio_fuse.kubernetes import consumers, objects, pods, policy
 
 DOCUMENTATION = """
 name: chart
@@ -19,11 +18,6 @@ description:
 """
 
 
-def cluster_findings(cluster: Any, hosts: Any) -> list[dict[str, Any]]:
-    """What speaks against a cluster."""
-    return [asdict(found) for found in findings.cluster_findings(*doors.plain([cluster, hosts]))]
-
-
 class FilterModule:
     """The filters."""
 
@@ -31,7 +25,6 @@ class FilterModule:
         """Names of the filters and what they call."""
         return {
             **doors.filters(values, "chart_values"),
-            **doors.filters(facts, "with_node"),
             **doors.filters(pods, "endpoints", "read_through", "taken"),
             **doors.filters(objects, "namespace", "secrets", "secret_names", "trust", "access_pod"),
             **doors.filters(objects, "password_name", "rpc_password"),
@@ -39,5 +32,4 @@ class FilterModule:
             **doors.filters(objects, "alluxio_command", "without_image", "addresses"),
             **doors.filters(policy, "probe_policy", "probe_server", "probe_client", "policy_verdict"),
             **doors.filters(consumers, "reader_files", "consumer_pods", "consumer_lines"),
-            "cluster_findings": cluster_findings,
         }

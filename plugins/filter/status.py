@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from alluxio_fuse.doors import door, filters, plain
+from alluxio_fuse.doors import door, plain
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.status import judge, services, table
+from alluxio_fuse.status import judge, table
 
 DOCUMENTATION = """
 name: status
@@ -43,7 +43,6 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         return {
-            **{f"services_{name}": one for name, one in filters(services, "of_containers", "of_units").items()},
             "status": door(status),
             "status_mounts": status_mounts,
             "status_table": status_table,
