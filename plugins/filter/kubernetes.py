@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse.doors import filters
-from alluxio_fuse.kubernetes import consumers
 from alluxio_fuse.views import kubernetes
 
 
@@ -15,8 +14,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {
-            **filters(kubernetes, "kubernetes", "chart_values", "release", "secrets", "node_labels"),
-            **filters(kubernetes, "release_pods", "pod_restarts", "policy_probe", "consumers"),
-            **filters(consumers, "reader_files"),
-        }
+        names = ("release", "secrets", "node_labels", "release_pods", "pod_restarts", "policy_probe", "consumers")
+        return filters(kubernetes, "kubernetes", *names)

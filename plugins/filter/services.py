@@ -16,7 +16,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
         return {
-            **filters(services, "containers", "units", "compare_services", "running_services", "restarts"),
+            **filters(services, "containers", "units", "compare_services", "restarts"),
             **filters(containers, "site_files", "last_words"),
             **filters(host, "unit_settings"),
         }

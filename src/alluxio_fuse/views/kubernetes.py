@@ -26,20 +26,35 @@ class Kubernetes:
     """What platform `kubernetes` makes on a host, and what it takes from the controller.
 
     parents: folders above the mount points, {path, uid, gid, mode}. owned: items of the ownership record. ca_files: on
-    the controller.
+    the controller. values: of the chart, for the plan and as the user says beside it; None where nodes are not known.
     """
 
     parents: list[dict[str, Any]]
     owned: list[dict[str, Any]]
     ca_files: list[str]
+    values: Amounts | None
 
 
-def kubernetes(plan: Plan, host: str) -> Kubernetes:
-    """What platform `kubernetes` makes on a host, and what it takes from the controller."""
+def kubernetes(
+    plan: Plan,
+    host: str,
+    *,
+    secrets: Mapping[str, str] | None = None,
+    nodes: Mapping[str, Mapping[str, Any]] | None = None,
+    authorities: Sequence[str] = (),
+) -> Kubernetes:
+    """What platform `kubernetes` makes on a host, and of the whole plan.
+
+    secrets: their names, by dataset. nodes: as the module `cluster_facts` returns them. authorities: texts of the
+    private CAs.
+    """
+    digest = hashlib.sha256(_certificates(authorities).encode()).hexdigest() if authorities else ""
+    addresses = objects.addresses(nodes or {}, plan.nodes)
     return Kubernetes(
         parents=targets.mount_parents(plan, host),
         owned=targets.mount_folders(plan, host, _ROLE),
         ca_files=containers.ca_files(plan),
+        values=values.chart_values(plan, secrets, addresses, digest) if nodes is not None else None,
     )
 
 
@@ -50,7 +65,8 @@ class Release:
     namespace: the object. command: runs the Alluxio CLI in the first master. password_secret: the name of the Secret
     with the password of Alluxio's ports. secrets: by dataset, the name of the Secret with its keys. trust: the
     ConfigMap with certificates of private object stores, None without any. access_pods: on each node, what Ansible
-    connects to in its place. pull_pods: on nodes without the image, what has it pulled.
+    connects to in its place. pull_pods: on nodes without the image, what has it pulled. reader_files: the ConfigMap
+    that consumer pods read with, None without manifests.
     """
 
     namespace: Object
@@ -60,6 +76,7 @@ class Release:
     trust: Object | None
     access_pods: list[Object]
     pull_pods: list[Object]
+    reader_files: Object | None
 
 
 def release(
@@ -72,11 +89,14 @@ def release(
     hosts: Sequence[str] = (),
     folders: Mapping[str, Resources] | None = None,
     nodes: Mapping[str, Mapping[str, Any]] | None = None,
+    reader: str = "",
+    manifests: Mapping[str, str] | None = None,
 ) -> Release:
     """Names and objects of ours beside the chart.
 
     datasets: those with keys that the user gave; authorities: texts of private CAs. hosts: on which pods run `image`;
-    folders: what pods see of each of them; nodes: as the module `cluster_facts` returns them.
+    folders: what pods see of each of them; nodes: as the module `cluster_facts` returns them. reader: source of the
+    program that consumer pods run; manifests: by dataset.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
@@ -89,6 +109,7 @@ def release(
         trust=objects.trust(deployment, into, _certificates(authorities)) if authorities else None,
         access_pods=[objects.access_pod(host, **shape, folders=folders, stays=True) for host in hosts],
         pull_pods=[objects.access_pod(host, **shape) for host in without],
+        reader_files=readers.reader_files(deployment, into, reader, manifests) if manifests is not None else None,
     )
 
 
@@ -103,20 +124,6 @@ def secrets(
     ours = {dataset: keys for dataset, keys in (credentials or {}).items() if dataset not in cluster["secrets"]}
     made = objects.secrets(deployment, cluster["namespace"], ours)
     return [*made, objects.rpc_password(deployment, cluster["namespace"], password)] if password else made
-
-
-def chart_values(
-    plan: Plan,
-    secrets: Mapping[str, str],
-    nodes: Mapping[str, Mapping[str, Any]],
-    authorities: Sequence[str] = (),
-) -> Amounts:
-    """Values of the chart for a plan, and those that the user says beside it.
-
-    secrets: names by dataset. nodes: as the module `cluster_facts` returns them. authorities: texts of private CAs.
-    """
-    digest = hashlib.sha256(_certificates(authorities).encode()).hexdigest() if authorities else ""
-    return values.chart_values(plan, secrets, objects.addresses(nodes, plan.nodes), trust_digest=digest)
 
 
 def _certificates(authorities: Sequence[str]) -> str:

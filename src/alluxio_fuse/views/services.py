@@ -83,7 +83,8 @@ class Compared:
     that a run ends and starts for one or the other. redeclared: where FUSE forgets names, as `mounts` of the module
     `fuse_forget`. foreign: containers that no deployment made, {name, state, image}; names_taken: what is said of them.
     left: {items, mount_points} of the ownership record that are not planned any more. former_homes: items of it with
-    folders that Alluxio was unpacked to from an earlier image.
+    folders that Alluxio was unpacked to from an earlier image. states: of each service on a host, as role `status`
+    judges them.
     """
 
     outdated: list[str]
@@ -95,12 +96,15 @@ class Compared:
     names_taken: str
     left: dict[str, Any]
     former_homes: list[dict[str, Any]]
+    states: list[states.Service]
 
 
 def compare_services(
     services: Items,
     *,
+    host: str = "",
     found: Items = (),
+    shown: Sequence[str] | None = None,
     images: Items | None = None,
     paths: Sequence[str] = (),
     declared: Mapping[str, str] | None = None,
@@ -111,9 +115,10 @@ def compare_services(
 ) -> Compared:
     """Containers or units of a host against what was found there.
 
-    found: what `podman inspect` says of the containers; images: of the planned image. paths: that the module `files`
-    changed. declared: as the module `namespace_mounts` returns it. owned: items of the ownership record of
-    `deployment`; home, unpacked: as for :func:`units`.
+    found: what `podman inspect` says of the containers; images: of the planned image. shown: what `systemctl show`
+    prints of the units, in their order. paths: that the module `files` changed. declared: as the module
+    `namespace_mounts` returns it. owned: items of the ownership record of `deployment`; home, unpacked: as for
+    :func:`units`.
     """
     return Compared(
         outdated=of_containers.outdated(services, found, images) if images is not None else [],
@@ -125,6 +130,7 @@ def compare_services(
         names_taken=of_containers.names_taken(found),
         left=of_containers.left(owned, services, deployment),
         former_homes=of_host.former_homes(owned, home, unpacked) if home else [],
+        states=_states(services, host, found, shown) if host else [],
     )
 
 
@@ -158,13 +164,7 @@ def restarts(results: Items, host: str, forced: bool, again: Sequence[str] = ())
     )
 
 
-def running_services(
-    services: Items, host: str, *, found: Items = (), shown: Sequence[str] | None = None
-) -> list[states.Service]:
-    """The state of each container or unit of a host, as role `status` judges it.
-
-    found: what `podman inspect` says of containers; shown: what `systemctl show` prints of units, in their order.
-    """
+def _states(services: Items, host: str, found: Items, shown: Sequence[str] | None) -> list[states.Service]:
     if shown is not None:
         return states.of_units(shown, services, host)
     return states.of_containers(services, found, host)

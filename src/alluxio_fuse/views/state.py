@@ -25,7 +25,8 @@ class DiagnosisQuestions:
 def status(plan: Plan, hosts: ByHost, found: Any, cluster: Any) -> dict[str, Any]:
     """The state of a deployment; hosts: what module `mount_status` returned on each, {} where it was not reached.
 
-    found: services, from :func:`alluxio_fuse.views.services.running_services`. cluster: from module `cluster_status`.
+    found: states of services, from :func:`alluxio_fuse.views.services.compare_services` or module `release_services`.
+    cluster: from module `cluster_status`.
     """
     seen = {host: result.get("mounts") for host, result in hosts.items()}
     return judge.judge(plan, seen, found, cluster).model_dump(mode="json")
