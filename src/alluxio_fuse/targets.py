@@ -21,7 +21,6 @@ def targets(
 ) -> list[dict[str, Any]]:
     """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read.
 
-    `mount_status` is what the module of that name looks at.
     `others` are plans of deployments beside this one; their mounts of a dataset of the same name are compared with.
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
     they are where the plan put them. `folders`: by dataset, where else its files are, a shared filesystem for example.
@@ -113,7 +112,6 @@ def _target(
 ) -> dict[str, Any]:
     cache = fuse["client_cache"]
     found = _scheduled(endpoints, host, dataset["name"]) if endpoints else _planned(cache, fuse, plan)
-    named = {key: dataset[key] for key in ("name", "mount_point")}
     return {
         "name": dataset["name"],
         "source": dataset["source"],
@@ -126,7 +124,6 @@ def _target(
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
         "first_reads": _own_cluster(plan) and host == next(name for name in plan.nodes if plan.mounts(name)),
         **found,
-        "mount_status": {**named, "address": (found["metrics"]["fuse"] or [""])[0]},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,14 @@ def status(plan: Plan, hosts: ByHost, found: Any, cluster: Any) -> dict[str, Any
     """
     seen = {host: result.get("mounts") for host, result in hosts.items()}
     return judge.judge(plan, seen, found, cluster).model_dump(mode="json")
+
+
+def status_mounts(datasets: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What module `mount_status` looks at, of datasets as :func:`alluxio_fuse.targets.targets` gives them."""
+    return [
+        {"name": one["name"], "mount_point": one["mount_point"], "address": (one["metrics"]["fuse"] or [""])[0]}
+        for one in datasets
+    ]
 
 
 def status_table(result: Mapping[str, Any]) -> str:
