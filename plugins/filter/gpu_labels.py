@@ -6,13 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-DOCUMENTATION = """
-name: gpu_labels
-short_description: labels of a node that follow from its GPUs
-description:
-  - C(gpu_labels) compares the labels that a node carries with the ones that its GPUs ask for.
-"""
-
 OURS = ("alluxio-fuse/gpu", "alluxio-fuse/gpu.product", "alluxio-fuse/gpu.count")
 VENDOR = ("nvidia.com/gpu.present", "nvidia.com/gpu.product", "nvidia.com/gpu.count")
 MEMORY = "alluxio-fuse/vendor-labels"  # present while the vendor's labels on this node were written by us

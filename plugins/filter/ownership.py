@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-DOCUMENTATION = """
-name: ownership
-short_description: items of the ownership record
-description:
-  - C(as_owned) turns ids into items of one kind and role.
-  - C(as_owned_settings) turns kernel settings (C(path), C(before)) into items that know the value before.
-  - C(media_left) names memory and folders that role cache_media made and that are not planned any more.
-  - C(raised) says what kernel settings become that are raised, and never lowered.
-"""
-
 
 def as_owned(ids: Iterable[str], kind: str, role: str, **data: Any) -> list[dict[str, Any]]:
     """Items of one kind that `role` is about to make, each with the same further data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -28,6 +29,7 @@ def plan(hosts: dict[str, Any]) -> dict[str, Any]:
 def _door(function: Callable[..., Any]) -> Callable[..., Any]:
     filtered = door(function)
 
+    @wraps(function)
     def through(*arguments: Any) -> Any:
         try:
             return filtered(*arguments)

@@ -1,18 +1,13 @@
-"""Doors from playbooks to `alluxio_fuse.preflight`."""
+"""Doors from playbooks to `alluxio_fuse.preflight` and its views."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from alluxio_fuse import going, preflight
+from alluxio_fuse import preflight
 from alluxio_fuse.doors import filters
-
-DOCUMENTATION = """
-name: findings
-short_description: everything that speaks against a fleet
-description: Functions of C(alluxio_fuse.preflight) and C(alluxio_fuse.going) are filters of the same name.
-"""
+from alluxio_fuse.views import preflight as views
 
 
 class FilterModule:
@@ -20,7 +15,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return {
-            **filters(preflight, "findings", "questions", "findings_text", "peers", "plaintext", "silent"),
-            **filters(going, "going"),
-        }
+        return filters(preflight, "questions") | filters(views, "findings", "node_questions", "planner_facts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from functools import wraps
 from inspect import signature
 from types import ModuleType
@@ -28,7 +29,10 @@ def plain(value: Any) -> Any:
 
 
 def door(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as a filter: it gets plain arguments, and plans as the type that its parameters are annotated with."""
+    """A function as a filter: it gets plain arguments, and plans as the type that its parameters are annotated with.
+
+    A dataclass that it returns, a view, is given on as a dictionary.
+    """
     taken, hints = signature(function), get_type_hints(function)
 
     @wraps(function)
@@ -37,7 +41,8 @@ def door(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in bound.arguments.keys() & hints.keys():
             if load := _LOADERS.get(hints[name]):
                 bound.arguments[name] = load(bound.arguments[name])
-        return function(*bound.args, **bound.kwargs)
+        result = function(*bound.args, **bound.kwargs)
+        return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
 
     return through
 

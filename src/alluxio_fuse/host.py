@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse.containers import SETTINGS_VARIABLE, digest, owned_item
@@ -38,6 +39,18 @@ class Unit:
     mount_point: str
     mount_parent: dict[str, Any]
     client_cache: str
+
+
+@dataclass(frozen=True)
+class UnitSettings:
+    """Values of a unit file, escaped: of `Environment=`, one for each variable, and words of two other settings.
+
+    command: words of the command line after the program and its verb. requires: of `RequiresMountsFor=`, may be empty.
+    """
+
+    environment: list[str]
+    command: str
+    requires: str
 
 
 def units(plan: Plan, host: str) -> list[dict[str, Any]]:
@@ -75,6 +88,31 @@ def former_homes(owned: Sequence[Mapping[str, Any]], home: str, unpacked: str) -
     """Items of the record: folders in `home` that Alluxio was unpacked to from an earlier image."""
     folders = [dict(item) for item in owned if item["kind"] == "directory" and item["id"] != unpacked]
     return [item for item in folders if item["id"].rpartition("/")[0] == home]
+
+
+def unit_settings(
+    unit: Mapping[str, Any], alluxio: str, installed: Sequence[Mapping[str, Any]], java_major: int, java_named: str
+) -> UnitSettings:
+    """Values for the file of a unit.
+
+    alluxio: its home on the node. The JDK is `java_named`, else the first of `installed` that is of `java_major`.
+    """
+    java, run_dir = java_home(installed, java_major, java_named), f"/run/{PurePosixPath(unit['name']).stem}"
+    common = {
+        "ALLUXIO_HOME": alluxio,
+        "ALLUXIO_CONF_DIR": unit["conf_dir"],
+        "ALLUXIO_LOGS_DIR": run_dir,
+        "MOUNT_POINT": unit["mount_point"],
+        "JAVA_HOME": java,
+        "PATH": f"{java}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "TMPDIR": run_dir,
+        "LANG": "C.UTF-8",
+    }
+    return UnitSettings(
+        environment=unit_environment({**common, **unit["environment"]}),
+        command=unit_command(unit["arguments"]),
+        requires=unit_words(unit["requires"]),
+    )
 
 
 def unit_words(words: Sequence[str]) -> str:

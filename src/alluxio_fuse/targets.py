@@ -10,7 +10,7 @@ from typing import Any
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.parts import PlannedCache, PlannedGate, plain
 from alluxio_fuse.plan.settings import SETTINGS
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts, dump_service
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 
 def targets(
@@ -41,12 +41,6 @@ def targets(
             for folder in (folders or {}).get(target["name"], [])
         ]
     return found
-
-
-def tunable(plan: Plan, host: str, endpoints: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The targets of a host, each with its FUSE service of the plan as `planned`."""
-    mounts = plan.mounts(host)
-    return [{**one, "planned": dump_service(mounts[one["name"]])} for one in targets(plan, host, (), endpoints)]
 
 
 def refreshable(plan: Plan, host: str) -> list[dict[str, Any]]:

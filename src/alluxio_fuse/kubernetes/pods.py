@@ -223,7 +223,7 @@ def read_through(
         (node, one["item"]["name"]): one["readers"]
         for node, results in seen.items()
         for one in results
-        if "item" in one
+        if "readers" in one  # not skipped, as each is where nodes are without access
     }
     return [
         {**pod, "readers": list(asked.get((pod["node"], pod["name"]), there.get(pod["node"], ())))}

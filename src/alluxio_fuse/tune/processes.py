@@ -123,6 +123,27 @@ def as_trials(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**one, "settings": {KNOB: one["process"]}} for one in results]
 
 
+def serving(tried: Beside, started: Beside, metrics: Mapping[str, Sequence[str]]) -> Beside:
+    """The processes that serve: {name, mount_point, metrics}; metrics: addresses of those of the mount."""
+    names = {one["number"]: one["name"] for one in tried}
+    host = metrics["fuse"][0].rpartition(":")[0] if metrics["fuse"] else ""
+    return [
+        {
+            "name": names[one["number"]],
+            "mount_point": one["mount_point"],
+            "metrics": {**metrics, "fuse": [f"{host}:{one['port']}"] if one["port"] and host else []},
+        }
+        for one in started
+    ]
+
+
+def not_tried(tried: Beside, failed: Beside) -> list[str]:
+    """A line for each process that the planner refused or that did not start."""
+    why = {one["number"]: one["why"] for one in failed}
+    reasons = {one["name"]: one["refused"] or why.get(one["number"]) for one in tried}
+    return [f"not tried: {name}: {reason}" for name, reason in reasons.items() if reason]
+
+
 def _is_first(one: Pass) -> bool:
     return bool(one["round"] == 1 and one["before"])
 

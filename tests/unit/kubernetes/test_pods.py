@@ -210,7 +210,10 @@ def test_what_another_manifest_would_roll() -> None:
 
 def test_who_reads_is_asked_of_the_node_and_else_of_the_api() -> None:
     behind = [pods.told_of(pod(*which), "a") for which in (("fuse-a", "n1"), ("fuse-a", "n2"), ("worker", "n1"))]
-    seen = {"n1": [{"item": behind[0], "readers": ["python3 (7)"]}]}
+    seen: dict[str, list[dict[str, Any]]] = {
+        "n1": [{"item": behind[0], "readers": ["python3 (7)"]}],
+        "n2": [{"item": behind[1], "skipped": True}],
+    }
     there = {"n1": ["pod train/idle"], "n2": ["pod train/one"]}
     found = [one["readers"] for one in pods.read_through(behind, seen, there)]
     assert found == [["python3 (7)"], ["pod train/one"], []]

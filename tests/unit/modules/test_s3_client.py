@@ -74,6 +74,7 @@ def test_a_store_is_not_asked_without_a_word(
         "detail": detail,
         "files": None,
         "bytes": None,
+        "sizes": None,
     }
     with pytest.raises(ValueError, match=detail):
         s3.client(settings, *keys)

@@ -56,7 +56,7 @@ def store(objects: dict[str, int]) -> Iterator[str]:
 def ask(objects: dict[str, int], source: str = "s3://bucket/set", limit: int = 100) -> dict[str, Any]:
     """What is found of a source, in the shape that the planner reads."""
     with store(objects) as endpoint:
-        said = {"endpoint": endpoint, "path_style": True}
+        said = {"endpoint": endpoint, "path_style": True, "anonymous": True}
         found = object_store_facts.ask(
             {"source": source, "s3": said, "access_key": "", "secret_key": "", "limit": limit}
         )

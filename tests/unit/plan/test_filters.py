@@ -42,7 +42,7 @@ PLAY = """
         content: >-
           {{ {'amounts': made | alluxio.fuse.amounts('node'), 'table': made | alluxio.fuse.plan_table,
               'explain': made | alluxio.fuse.explain('node.worker.heap'), 'diff': made | alluxio.fuse.plan_diff(made),
-              'findings': hosts | alluxio.fuse.findings} | to_json }}
+              'findings': (['node'] | alluxio.fuse.findings(fleet=hosts)).found} | to_json }}
 """
 
 

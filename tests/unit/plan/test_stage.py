@@ -101,11 +101,11 @@ def test_the_check_reads_the_copy() -> None:
 
 def test_what_is_not_planned_any_more_is_left() -> None:
     before, now = (stages.staged(made, "localhost") for made in (planned(SET, named("gone")), planned()))
-    left = stages.stages_left(stages.stage_items(before), now)
+    left = stages.stage_record(now, stages.stage_record(before).owned).left
     assert {item["id"] for item in left} == {
         "/mnt/alluxio-fuse/gone",
         "/mnt/alluxio-fuse/gone/data",
         "/var/lib/alluxio-fuse/stage/gone",
     }
-    assert [item["id"] for item in stages.stage_mounts(left)] == ["/mnt/alluxio-fuse/gone/data"]
-    assert [item["id"] for item in stages.shared_mounts(left)] == ["/mnt/alluxio-fuse/gone"]
+    assert [item["id"] for item in stages.recorded_mounts(left).copies] == ["/mnt/alluxio-fuse/gone/data"]
+    assert [item["id"] for item in stages.recorded_mounts(left).shared] == ["/mnt/alluxio-fuse/gone"]

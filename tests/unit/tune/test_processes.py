@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.filter import tune
 from fleets import local
 
 from alluxio_fuse.check.passes import Settings
 from alluxio_fuse.tune import choice, processes
+from alluxio_fuse.views.tune import Results, tune_process_passes
 
 SET = "imagenet-sample"
 PLACE = ("localhost", SET)
@@ -27,6 +27,15 @@ BESIDE = [
 
 def made(said: list[dict[str, Any]] | None, **variables: Any) -> dict[str, processes.Process]:
     return {one.name: one for one in processes.processes(local(**variables), PLACE, READ, said)}
+
+
+def trials(names: list[str], first: Results | None = None) -> list[dict[str, Any]]:
+    """Passes that read through processes which serve."""
+    planned = [{"name": name, "number": number, "refused": None} for number, name in enumerate(names)]
+    started = [{"number": number, "mount_point": f"/mnt/tune-{number}", "port": None} for number in range(len(names))]
+    dataset = {**DATASET, "metrics": {"fuse": []}}
+    twins = {"started": started, "failed_to_start": []}
+    return tune_process_passes(planned, twins, HEADER, dataset, SETTINGS.model_dump(), first=first).trials
 
 
 def test_the_one_as_planned_comes_first_and_differs_in_nothing() -> None:
@@ -96,17 +105,23 @@ def test_every_process_has_its_cache_filled_and_its_jvm_warmed_first() -> None:
 
 
 def test_without_the_one_as_planned_nothing_is_compared() -> None:
-    how = SETTINGS.model_dump()
-    assert tune.tune_process_passes(HEADER, DATASET, how, BESIDE)
-    assert tune.tune_process_passes(HEADER, DATASET, how, BESIDE[1:]) == []
-    assert tune.tune_process_passes(HEADER, DATASET, how, [*BESIDE[1:], BESIDE[1] | {"name": "third"}]) == []
+    assert trials(["as planned", "second"])
+    assert trials(["second"]) == []
+    assert trials(["second", "third"]) == []
+
+
+def test_second_passes_are_of_the_leader_and_the_one_as_planned(tried: Any) -> None:
+    first = [one | {"process": one["settings"]["process"]} for one in tried({"as planned": 2000.0, "second": 2600.0})]
+    again = trials(["as planned", "second", "third"], first)
+    assert {one["process"] for one in again} == {"as planned", "second"}
+    assert trials(["as planned", "second", "third"], [one | {"mb_per_s": 2000.0} for one in first]) == []
 
 
 def test_those_that_serve_have_counters_where_those_of_the_mount_are() -> None:
     planned = [one.model_dump() for one in made([{"alluxio_libfuse": 2}]).values()]
     started = [{"number": 1, "mount_point": "/mnt/tune-1", "port": 50100}]
     metrics = {"fuse": ["10.1.2.3:49999"], "worker": ["10.1.2.4:30000"], "master": []}
-    (beside,) = tune.tune_beside(planned, started, metrics)
+    (beside,) = processes.serving(planned, started, metrics)
     assert beside == {
         "name": "alluxio_libfuse: 2",
         "mount_point": "/mnt/tune-1",
@@ -116,7 +131,7 @@ def test_those_that_serve_have_counters_where_those_of_the_mount_are() -> None:
 
 def test_what_did_not_start_is_told_beside_what_was_refused() -> None:
     planned = [one.model_dump() for one in made([{"alluxio_libfuse": 2}, {"alluxio_libfuse": 4}]).values()]
-    lines = tune.tune_not_tried(planned, [{"number": 1, "why": "it did not mount: x"}])
+    lines = processes.not_tried(planned, [{"number": 1, "why": "it did not mount: x"}])
     assert lines[0] == "not tried: alluxio_libfuse: 2: it did not mount: x"
     assert lines[1].startswith("not tried: alluxio_libfuse: 4: ")
     assert len(lines) == 2

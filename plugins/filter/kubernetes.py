@@ -1,0 +1,18 @@
+"""Doors from playbooks to `alluxio_fuse.views.kubernetes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from alluxio_fuse.doors import filters
+from alluxio_fuse.views import kubernetes
+
+
+class FilterModule:
+    """The filters."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names of the filters and what they call."""
+        names = ("release", "secrets", "node_labels", "release_pods", "pod_restarts", "policy_probe", "consumers")
+        return filters(kubernetes, "kubernetes", *names)

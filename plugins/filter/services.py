@@ -1,0 +1,22 @@
+"""Doors from playbooks to services that run on a node itself: `alluxio_fuse.views.services` and what it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from alluxio_fuse import containers, host
+from alluxio_fuse.doors import filters
+from alluxio_fuse.views import services
+
+
+class FilterModule:
+    """The filters."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names of the filters and what they call."""
+        return {
+            **filters(services, "containers", "units", "compare_services", "restarts"),
+            **filters(containers, "site_files", "last_words"),
+            **filters(host, "unit_settings"),
+        }
