@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mount_table, users
 
 SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table
+LOOK_S = 2.0  # a reader may open a file only now and then
 REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"
 
 
@@ -115,7 +116,7 @@ def withdraw(path: str, *, in_use: bool = False, look: bool = False) -> bool:
     table = mount_table.read_mounts()
     if mount_table.mount_at(table, path) is None:
         return False
-    if readers := [] if in_use else users.readers_at(path, table):
+    if readers := [] if in_use else users.readers_at(path, table, LOOK_S):
         raise InUseError(f"{path} is read by {', '.join(readers)}")
     if not look:
         mount_calls.detach(path)

@@ -57,7 +57,7 @@ def show(folder: Path, generation: str, path: str) -> None:
 def remove_former(folder: Path, generation: str, path: str) -> list[str]:
     """Removes the other generations where nobody reads; those that are still there."""
     former = [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
-    if former and users.readers_at(path, mount_table.read_mounts()):
+    if former and users.readers_at(path, mount_table.read_mounts(), compositions.LOOK_S):
         return [one.name for one in former]
     for one in former:
         shutil.rmtree(one)
