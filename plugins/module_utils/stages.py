@@ -54,11 +54,16 @@ def show(folder: Path, generation: str, path: str) -> None:
         mount_calls.detach(str(view))
 
 
+def former(folder: Path, generation: str) -> list[str]:
+    """Folders of the files of other generations."""
+    return [str(one) for one in folder.glob(f"*/{FILES}") if one.parent.name != generation]
+
+
 def remove_former(folder: Path, generation: str, path: str) -> list[str]:
     """Removes the other generations where nobody reads; those that are still there."""
-    former = [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
-    if former and users.readers_at(path, mount_table.read_mounts(), compositions.LOOK_S):
-        return [one.name for one in former]
-    for one in former:
+    others = [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
+    if others and users.readers_at(path, mount_table.read_mounts(), compositions.LOOK_S):
+        return [one.name for one in others]
+    for one in others:
         shutil.rmtree(one)
     return []

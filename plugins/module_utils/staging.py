@@ -10,7 +10,7 @@ import ctypes
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,21 +52,30 @@ class WrongBytesError(Exception):
 
 
 def stage(
-    manifest: str, source: str, folder: str, rights: Rights, *, processes: int, seconds: float = float("inf")
+    manifest: str,
+    source: str,
+    folder: str,
+    rights: Rights,
+    *,
+    processes: int,
+    seconds: float = float("inf"),
+    former: Sequence[str] = (),
 ) -> Staged:
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
 
-    It ends after `seconds`, and what is still to be copied is when it is called again.
+    former: folders of copies on the same medium, whose files are taken where their digest is the manifest's. It ends
+    after `seconds`, and what is still to be copied is when it is called again.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for former in Path(folder).glob(f"{PART}*"):
-        former.unlink()
+    for left in Path(folder).glob(f"{PART}*"):
+        left.unlink()
     until = time.monotonic() + seconds
 
     def copy_share(numbers: list[int]) -> Staged:
-        return _Copier(source, folder, rights, numbers[0]).copy_all(_rows(manifest, numbers[0], processes), until)
+        copier = _Copier(source, folder, rights, numbers[0], former)
+        return copier.copy_all(_rows(manifest, numbers[0], processes), until)
 
     shares = reader.fork_map(
         copy_share,
@@ -116,8 +125,9 @@ def _rows(manifest: str, number: int, processes: int) -> Iterator[dict[str, Any]
 class _Copier:
     """Copies one share. Files are written, made durable, and only then named: a crash leaves nothing half."""
 
-    def __init__(self, source: str, folder: str, rights: Rights, number: int) -> None:
+    def __init__(self, source: str, folder: str, rights: Rights, number: int, former: Sequence[str]) -> None:
         self._source, self._folder, self._rights, self._number = Path(source), Path(folder), rights, number
+        self._former = [Path(one) for one in former]
         self._made: set[Path] = set()
         self._written: list[tuple[Path, Path]] = []
         self._bytes = 0
@@ -138,7 +148,7 @@ class _Copier:
                     complete = False
                     continue
                 try:
-                    kept = self._copy(served, path, row)
+                    kept = self._taken(path, row) or self._copy(served, path, row)
                 except (WrongBytesError, FileNotFoundError) as wrong:
                     problems.append({"path": row["path"], "problem": str(wrong)})
                     continue
@@ -146,6 +156,22 @@ class _Copier:
             files, size, of_source = files + 1, size + row["size"], of_source + (kept[0] == OF_SOURCE)
         self._name()
         return Staged(files, size, of_source, copied, complete, problems[:MAX_PROBLEMS])
+
+    def _taken(self, path: Path, row: dict[str, Any]) -> tuple[bytes, str] | None:
+        """The digest of a file of a former copy that is this one, and is now in both; None where there is none."""
+        wanted = (OF_SOURCE, row.get("digest", {}).get("value"))
+        for file in (folder / row["path"] for folder in self._former):
+            if digest_of(str(file)) == wanted and self._is_ours(file.stat(), row["size"]):
+                self._make_folder(path.parent)
+                path.unlink(missing_ok=True)
+                os.link(file, path)
+                return wanted
+        return None
+
+    def _is_ours(self, about: os.stat_result, size: int) -> bool:
+        uid, gid, mode = self._rights
+        found = (about.st_size, about.st_uid, about.st_gid, about.st_mode & 0o7777)
+        return found == (size, uid, gid, mode & 0o444)
 
     def _copy(self, served: Path, path: Path, row: dict[str, Any]) -> tuple[bytes, str]:
         """Writes a file under a name that it does not keep: whose digest it has, and which."""

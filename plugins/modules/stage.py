@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,7 @@ def present(module: AnsibleModule) -> dict[str, Any]:
         staging.Rights(said["uid"], said["gid"], int(said["mode"], 8)),
         processes=said["processes"],
         seconds=said["seconds"] or float("inf"),
+        former=stages.former(folder, generation),
     )
     staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
     answer = {"changed": True, "complete": copied.complete, "staged": staged, "total": total}
@@ -159,7 +161,10 @@ def main() -> None:
     )
     try:
         answer = present(module) if module.params["state"] == "present" else absent(module)
-    except (OSError, ValueError, compositions.InUseError) as error:
+    except OSError as error:
+        full = f": {module.params['folder']} must hold the copy, and what the one before it has that differs"
+        module.fail_json(msg=f"{error}{full if error.errno == errno.ENOSPC else ''}")
+    except (ValueError, compositions.InUseError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**answer)
 

@@ -119,6 +119,20 @@ def test_an_interrupted_copy_goes_on(manifest: Path, source: Path, folder: Path)
     assert tree(folder) == tree(source)
 
 
+def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
+    manifest: Path, source: Path, folder: Path, tmp_path: Path
+) -> None:
+    stage(manifest, source, folder / "former")
+    (source / "class0/7.jpg").write_bytes(b"x" * 7)
+    (source / "added").write_bytes(b"new")
+    changed = save(source, tmp_path / "changed.jsonl")
+    after = folder / "after"
+    staging.stage(str(changed), str(source), str(after), OURS, processes=3, former=[str(folder / "former")])
+    assert tree(after) == tree(source)
+    assert (after / "large").stat().st_ino == (folder / "former/large").stat().st_ino
+    assert (folder / "former/class0/7.jpg").read_bytes() != b"x" * 7
+
+
 def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> None:
     (source / "huge").write_bytes(bytes(20 << 20))
     with pytest.raises(OSError, match="No space left"):
