@@ -7,6 +7,7 @@ right, so an interrupted copy goes on where it was.
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
 import time
@@ -177,7 +178,7 @@ class _Copier:
         """Writes a file under a name that it does not keep: whose digest it has, and which."""
         known = row.get("digest", {}).get("value")
         part = self._folder / f"{PART}{self._number}-{len(self._written)}"
-        with served.open("rb", buffering=0) as read, part.open("wb", buffering=0) as written:
+        with open(self._inside(served, row), "rb", buffering=0, opener=_no_link) as read, part.open("wb", 0) as written:
             about = os.fstat(read.fileno())
             wanted = row["size"] if row["type"] == "file" else about.st_size
             if about.st_size != wanted:
@@ -197,6 +198,15 @@ class _Copier:
             self._name()
         return kind, digest.hex()
 
+    def _inside(self, served: Path, row: dict[str, Any]) -> Path:
+        """Where a file is read: root follows no link that the manifest does not have, and none out of the dataset."""
+        if row["type"] != "link":
+            return served
+        target = served.resolve()
+        if not target.is_relative_to(self._source.resolve()):
+            raise WrongBytesError(f"it leads out of the dataset, to {target}")
+        return target
+
     def _name(self) -> None:
         if self._written:
             _sync(self._folder)
@@ -215,6 +225,15 @@ class _Copier:
         os.chown(path, self._rights.uid, self._rights.gid)
         path.chmod(self._rights.mode & 0o555)
         self._made.add(path)
+
+
+def _no_link(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise WrongBytesError("it is a link, and the manifest says a file") from None
+        raise
 
 
 def _copy_bytes(read: int, written: int) -> bytes:

@@ -119,6 +119,19 @@ def test_an_interrupted_copy_goes_on(manifest: Path, source: Path, folder: Path)
     assert tree(folder) == tree(source)
 
 
+def test_no_link_gives_away_what_is_not_the_datasets(source: Path, folder: Path, tmp_path: Path) -> None:
+    """Root copies, and the readers of the dataset read."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"x" * 7)
+    manifest = save(source, tmp_path / "manifest.jsonl")
+    for name in ("link", "class0/7.jpg"):
+        (source / name).unlink()
+        (source / name).symlink_to(secret)
+    staged = stage(manifest, source, folder)
+    assert sorted(problem["path"] for problem in staged.problems) == ["class0/7.jpg", "link"]
+    assert not (folder / "link").exists()
+
+
 def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
     manifest: Path, source: Path, folder: Path, tmp_path: Path
 ) -> None:
