@@ -87,7 +87,7 @@ def can_layer(folder: str) -> bool:
 def publish(view: str, path: str) -> None:
     """Shows at `path` what is mounted at `view`, in place of what is mounted there.
 
-    A kernel before 6.5 cannot do so in one step: where somebody reads, it is left as it is (InUseError).
+    A kernel before 6.5 cannot do so in one step: while a process reads, it changes nothing (InUseError).
     """
     table = mount_table.read_mounts()
     handle = mount_calls.copy(view)

@@ -23,7 +23,7 @@ def mount(kind: str, source: str, path: str, options: str = "") -> None:
 
 
 def bind(folder: str, path: str) -> None:
-    """Shows a folder at another place, where nobody can write."""
+    """Mounts a folder at another place, read-only."""
     _mount(folder, path, None, MS_BIND, "")
     _mount("none", path, None, MS_BIND | MS_REMOUNT | READ_ONLY, "")
 

@@ -33,6 +33,11 @@ def keep_record(folder: Path, generation: str, found: dict[str, Any]) -> None:
     part.replace(folder / generation / RECORD)
 
 
+def drop_record(folder: Path, generation: str) -> None:
+    """Notes that a generation is not whole any more."""
+    (folder / generation / RECORD).unlink()
+
+
 def is_shown(folder: Path, generation: str, path: str) -> bool:
     """Whether a generation is what is mounted at `path`."""
     table = mount_table.read_mounts()

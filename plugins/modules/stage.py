@@ -113,6 +113,7 @@ def present(module: AnsibleModule) -> dict[str, Any]:
         compositions.publish(said["source"], said["path"])  # readers need not wait for the copy
     if found is not None:  # the node was started again since, and its disk is not taken at its word
         staging.remove_wrong(files, said["processes"])
+        stages.drop_record(folder, generation)  # once it was compared, what is missing alone is copied
     copied = staging.stage(
         said["manifest"],
         said["source"],

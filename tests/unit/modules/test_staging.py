@@ -146,6 +146,18 @@ def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
     assert (folder / "former/class0/7.jpg").read_bytes() != b"x" * 7
 
 
+def test_a_copy_is_not_taken_at_its_word(manifest: Path, source: Path, folder: Path) -> None:
+    """After a restart of the node: other bytes of the same size, and a file of which nothing is known, go."""
+    stage(manifest, source, folder)
+    assert staging.remove_wrong(str(folder), processes=3) == []
+    (folder / "class0/7.jpg").write_bytes(b"x" * 7)
+    (folder / "class1/unknown").write_bytes(b"")
+    wrong = sorted(staging.remove_wrong(str(folder), processes=3))
+    assert wrong == [str(folder / "class0/7.jpg"), str(folder / "class1/unknown")]
+    assert stage(manifest, source, folder).copied == 1
+    assert tree(folder) == tree(source)
+
+
 def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> None:
     (source / "huge").write_bytes(bytes(20 << 20))
     with pytest.raises(OSError, match="No space left"):
