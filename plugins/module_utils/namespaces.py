@@ -21,15 +21,16 @@ class Copies:
         self._shown = shown
         self.numbers: set[str] = set()
         self.others: set[str] = set()
-        self._look()
+        self.look_again()
 
     def has(self, number: str) -> bool:
         """Whether a mount is one of the copies; of one that came since, the namespaces are asked again."""
         if number not in self.numbers | self.others:
-            self._look()
+            self.look_again()
         return number in self.numbers
 
-    def _look(self) -> None:
+    def look_again(self) -> None:
+        """Adds what was mounted since."""
         for mount in every_mount():
             ours = any(_shows(mount, one) for one in self._shown)
             (self.numbers if ours else self.others).add(mount["number"])

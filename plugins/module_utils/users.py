@@ -63,7 +63,7 @@ def readers_of(*shown: Mount) -> list[str]:
     disk is also that of other folders, and asking the file itself would hang on a mount that is dead.
     """
     copies = Copies(shown)
-    readers, unknown = {}, {}
+    opened: dict[str, dict[Path, str]] = {}
     mapped = _Mapped()
     for process in processes():
         try:
@@ -71,10 +71,18 @@ def readers_of(*shown: Mount) -> list[str]:
             held = {**_opened(process), **mapped.of(process)}
         except OSError:  # ended meanwhile, or is a thread of the kernel
             continue
-        readers[name] = not copies.numbers.isdisjoint(held.values())
-        unknown[name] = [link for link, number in held.items() if number not in copies.others]
-    former = _of_former({name: links for name, links in unknown.items() if links and not readers[name]}, shown)
-    return [name for name, reads in readers.items() if reads or name in former]
+        held = {link: number for link, number in held.items() if number not in copies.others}
+        if held:
+            opened[name] = held
+    copies.look_again()  # what was mounted since the first look is no former mount
+    readers = {name for name, held in opened.items() if not copies.numbers.isdisjoint(held.values())}
+    unknown = {
+        name: [link for link, number in held.items() if number not in copies.others]
+        for name, held in opened.items()
+        if name not in readers
+    }
+    former = _of_former({name: links for name, links in unknown.items() if links}, shown)
+    return [name for name in opened if name in readers or name in former]
 
 
 def _opened(process: Path) -> dict[Path, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, namespaces, users
 from compositions import FILE, WAYS, composition
 
 OPEN = "held = open(sys.argv[1], 'rb')"
@@ -82,3 +82,16 @@ def test_who_holds_a_file_of_what_was_mounted_before_is_told(point: Path, way: s
             subprocess.run(["umount", "--lazy", str(point)], check=True)
             subprocess.run(["mount", "--bind", str(after), str(point)], check=True)
             assert number in told(point)
+
+
+def test_who_reads_in_a_container_that_has_just_begun_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mounts came after the look at all mounts, before that at all processes."""
+    really, begun = namespaces.processes, ExitStack()
+
+    def processes() -> list[Path]:
+        begun.enter_context(reader(OPEN, shown / FILE, *CONTAINER))
+        return really()
+
+    with composition("tmpfs", tmp_path) as shown, begun:
+        monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.users.processes", processes)
+        assert told(shown)
