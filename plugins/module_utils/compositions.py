@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mount_table, users
+from ansible_collections.alluxio.fuse.plugins.module_utils.staging import Rights
 
-SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table
+SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table, before what their makers add
+PROBE_S = 10.0
 LOOK_S = 2.0  # a reader may open a file only now and then
 REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"
 
@@ -25,13 +27,10 @@ class InUseError(Exception):
 
 
 class Name(NamedTuple):
-    """A file that a part of a dataset shows: its path below the dataset, and what `stat` says of it."""
+    """A file or, without a size, a folder of a dataset: its path below that, and what `stat` says of it."""
 
     path: str
-    size: int
-    mode: int
-    uid: int
-    gid: int
+    size: int | None
     mtime: int
 
 
@@ -40,48 +39,69 @@ def view_of_folder(folder: str, view: str) -> None:
     mount_calls.bind(folder, view)
 
 
-def view_of_layers(names: str, layers: Sequence[str], view: str) -> None:
+def view_of_layers(names: str, layers: Sequence[str], view: str, label: str = "") -> None:
     """A dataset of which the first of `layers` that has a file gives its bytes; folder `names` says what there is.
 
     An overlay of data-only layers (Linux 6.5): the kernel asks the last layer, the FUSE mount, for nothing but the
-    bytes of files that no other one has.
+    bytes of files that no other one has. label: what the mount table tells of it.
     """
     lower = "::".join(_escaped(folder) for folder in (names, *layers))
-    mount_calls.mount("overlay", SOURCE, view, f"metacopy=on,lowerdir={lower}")
+    mount_calls.mount("overlay", f"{SOURCE}/{label}", view, f"metacopy=on,lowerdir={lower}")
 
 
-def write_names(folder: str, names: Iterable[Name]) -> None:
-    """Fills folder `names` of view_of_layers: empty files with the sizes and rights of the real ones."""
+def write_names(folder: str, names: Iterable[Name], rights: Rights) -> None:
+    """Fills folder `names` of view_of_layers: empty files with the sizes of the real ones, and the rights of all."""
+    made: set[Path] = set()
+
+    def make(path: Path) -> None:
+        if path not in made:
+            if path != Path(folder):
+                make(path.parent)
+            path.mkdir(exist_ok=True)
+            os.chown(path, rights.uid, rights.gid)
+            path.chmod(rights.mode & 0o555)
+            made.add(path)
+
+    Path(folder).parent.mkdir(parents=True, exist_ok=True)
+    make(Path(folder))
     for name in names:
         path = Path(folder, name.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.size is None:
+            make(path)
+            continue
+        make(path.parent)
         with path.open("wb") as file:
             os.truncate(file.fileno(), name.size)
-            os.fchown(file.fileno(), name.uid, name.gid)
-            os.fchmod(file.fileno(), name.mode)
+            os.fchown(file.fileno(), rights.uid, rights.gid)
+            os.fchmod(file.fileno(), rights.mode & 0o444)
             os.setxattr(file.fileno(), REDIRECT, os.fsencode(f"/{name.path}"))
             os.setxattr(file.fileno(), METACOPY, b"")
             os.utime(file.fileno(), (name.mtime, name.mtime))
 
 
-def can_layer(folder: str) -> bool:
-    """Whether this kernel and the filesystem of `folder` take part in view_of_layers, by doing it once there."""
-    probe = Path(folder, f".probe-{os.getpid()}")
-    names, data, view = (str(probe / part) for part in ("names", "data", "view"))
+def can_layer() -> bool:
+    """Whether this node's kernel takes part in view_of_layers, by doing it once out of everybody's sight."""
     try:
-        for made in (names, data, view):
-            Path(made).mkdir(parents=True)
+        return bool(mount_table.in_child(_layers_once, PROBE_S))
+    except OSError:
+        return False
+
+
+def _layers_once() -> bool:
+    mount_calls.leave_namespace()
+    with tempfile.TemporaryDirectory(prefix="alluxio-fuse-") as probe:
+        mount_calls.mount_tmpfs(probe)
+        names, data, view = (str(Path(probe, part)) for part in ("names", "data", "view"))
+        Path(data).mkdir()
+        Path(view).mkdir()
         Path(data, "file").write_bytes(b"seen")
-        write_names(names, [Name("file", 4, 0o444, os.geteuid(), os.getegid(), 0)])
+        write_names(names, [Name("file", 4, 0)], Rights(0, 0, 0o755))
         view_of_layers(names, [data], view)
         try:
             return Path(view, "file").read_bytes() == b"seen"
         finally:
             mount_calls.detach(view)
-    except OSError:
-        return False
-    finally:
-        _remove(probe)
+            mount_calls.detach(probe)
 
 
 def publish(view: str, path: str) -> None:
@@ -126,13 +146,3 @@ def withdraw(path: str, *, in_use: bool = False, look: bool = False) -> bool:
 def _escaped(folder: str) -> str:
     """A folder as an overlay's options have it."""
     return "".join(f"\\{letter}" if letter in "\\:," else letter for letter in folder)
-
-
-def _remove(folder: Path) -> None:
-    for at, folders, files in os.walk(folder, topdown=False):
-        for name in files:
-            Path(at, name).unlink()
-        for name in folders:
-            Path(at, name).rmdir()
-    with suppress(FileNotFoundError):
-        folder.rmdir()

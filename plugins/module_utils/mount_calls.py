@@ -10,6 +10,7 @@ OPEN_TREE, MOVE_MOUNT = 428, 429
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 0x1, os.O_CLOEXEC
 MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_BENEATH = 0x4, 0x200
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 0x1, 0x2, 0x4, 0x20, 0x1000
+MS_REC, MS_PRIVATE, CLONE_NEWNS = 0x4000, 1 << 18, 0x20000
 MNT_DETACH, UMOUNT_NOFOLLOW = 0x2, 0x8
 AT_FDCWD = -100
 READ_ONLY = MS_RDONLY | MS_NOSUID | MS_NODEV
@@ -20,6 +21,11 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 def mount(kind: str, source: str, path: str, options: str = "") -> None:
     """Mounts a filesystem, read-only; `options` may be longer than mount(8) of util-linux 2.39 lets through."""
     _mount(source, path, kind, READ_ONLY, options)
+
+
+def mount_tmpfs(path: str) -> None:
+    """Mounts an empty filesystem in memory, to be written to."""
+    _mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700")
 
 
 def bind(folder: str, path: str) -> None:
@@ -43,6 +49,13 @@ def detach(path: str) -> None:
     """Takes the topmost mount at `path` out of the file tree, of every namespace that shares it; open files read on."""
     if _LIBC.umount2(os.fsencode(path), MNT_DETACH | UMOUNT_NOFOLLOW) < 0:
         raise _error(f"umount of {path}")
+
+
+def leave_namespace() -> None:
+    """Gives this process mounts of its own: those that it makes from now on nobody else sees."""
+    if _LIBC.unshare(CLONE_NEWNS) < 0:
+        raise _error("unshare of the mounts")
+    _mount("none", "/", None, MS_REC | MS_PRIVATE, "")
 
 
 def _mount(source: str, path: str, kind: str | None, flags: int, options: str) -> None:

@@ -1,24 +1,179 @@
-"""The staged copy of a dataset on a node: which generation of it is there, and whether its path shows that one.
+"""The staged copy of a dataset on a node: what of it is there, and what its path shows.
 
 A stage is a folder on a medium. Each generation has a folder of its own in it, named by the manifest that it was made
-from, with the dataset in `files` and, once that is whole, what is known of it in `staged.json`.
+from and by what it holds of it: `files`, where only a part is staged the `names` of the whole dataset, and, once that
+is whole, what is known of it in `staged.json`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import compositions, mount_calls, mount_table, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    compositions,
+    mount_calls,
+    mount_table,
+    reader,
+    scrub,
+    staging,
+    users,
+)
 
-FILES, RECORD, VIEW = "files", "staged.json", "view"
+FILES, NAMES, RECORD, VIEW = "files", "names", "staged.json", "view"
+
+
+class NotMountedError(Exception):
+    """Nothing is mounted where a dataset is to be copied from."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a node is to stage of a dataset.
+
+    manifest: of the dataset. source: its FUSE mount. folder: on the medium, "" where nothing is staged here and `path`
+    shows the mount. uid, gid, mode: of those who read it. budget: bytes of the medium for a part, of which each file
+    takes `per_file` beside its blocks; 0 is the whole dataset. seed: of the order in which a part is chosen.
+    """
+
+    manifest: str
+    source: str
+    folder: str
+    path: str
+    uid: int = 0
+    gid: int = 0
+    mode: str = "0755"
+    processes: int = 4
+    budget: int = 0
+    per_file: int = 0
+    seed: int = 0
+
+    @property
+    def rights(self) -> staging.Rights:
+        """Whose the files and folders are."""
+        return staging.Rights(self.uid, self.gid, int(self.mode, 8))
+
+
+class Kept(NamedTuple):
+    """What became of a dataset: {files, bytes, of_source, kinds} staged, {files, bytes} in all, generations left.
+
+    complete: whether its path shows what is wanted. problems: files that are not what the manifest says.
+    """
+
+    changed: bool
+    complete: bool
+    staged: dict[str, Any]
+    total: dict[str, int]
+    former: list[str]
+    problems: list[reader.Problem]
+
+
+class View(NamedTuple):
+    """What a path shows: a `whole` copy or a `part` of a generation, or the `source`; and the device of its mount."""
+
+    kind: str
+    generation: str
+    device: str
+
+
+def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -> Kept:
+    """Copies what is missing, for so long, and has the path show it; look: only says whether there is anything to do.
+
+    Where readers must not wait for the copy, or nothing is staged, the path shows the source. NotMountedError where
+    that is needed and not there; compositions.InUseError where the kernel cannot change a path under its readers.
+    """
+    header = next(reader.read_manifest(wanted.manifest))
+    total = {"files": header["files"], "bytes": header["bytes"]}
+    table = mount_table.read_mounts()
+    served = mount_table.mount_at(table, wanted.source)
+    generation = _generation(header, wanted)
+    found = record(Path(wanted.folder), generation) if wanted.folder else {}
+    shown = view(wanted, table)
+    scrubbed = scrub.record(Path(wanted.folder) / generation)
+    if found is not None and not scrubbed.wrong and _is_as_wanted(shown, wanted, generation, served):
+        left = _others(Path(wanted.folder), generation) if wanted.folder and not look else []
+        kept = remove_former(Path(wanted.folder), generation, wanted.path) if left else []
+        return Kept(len(kept) < len(left), True, found, total, kept, [])
+    if look:
+        return Kept(True, False, found or {}, total, [], [])
+    if served is None and (found is None or wanted.budget or not wanted.folder):
+        raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
+    if served and (shown is None or (shown.kind == "source" and shown.device != served["device"])):
+        compositions.publish(wanted.source, wanted.path)
+    if not wanted.folder:
+        return Kept(True, True, {}, total, [], [])
+    folder = Path(wanted.folder)
+    again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
+    # the node was started again since, or a file was seen to differ: its medium is not taken at its word
+    if again and (wrong := staging.remove_wrong(str(folder / generation / FILES), wanted.processes)):
+        drop_record(folder, generation)
+        scrub.keep_record(folder / generation, scrub.Compared(mended=scrubbed.mended + len(wrong)))
+        found = None
+    if found is None:
+        if served is None:
+            raise NotMountedError(f"nothing is mounted at {wanted.source}, and files of {folder} have other bytes now")
+        copied, part = _copy(wanted, generation, seconds)
+        found = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
+        if not copied.complete or copied.problems:
+            return Kept(True, copied.complete, found, total, [], copied.problems)
+        if part:
+            _write_names(wanted, folder / generation)
+            found["kinds"] = part.kinds
+        keep_record(folder, generation, found)
+    show(wanted, generation, served)
+    return Kept(True, True, found, total, remove_former(folder, generation, wanted.path), [])
+
+
+def view(wanted: Wanted, table: list[mount_table.Mount]) -> View | None:
+    """What the path of a dataset shows; None where nothing is mounted there."""
+    shown = mount_table.mount_at(table, wanted.path)
+    if shown is None:
+        return None
+    if shown["type"] == "overlay" and shown["source"].startswith(f"{compositions.SOURCE}/"):
+        _, generation, device = shown["source"].split("/")
+        return View("part", generation, device)
+    if wanted.folder:
+        medium = mount_table.mount_of(table, wanted.folder)
+        below = os.path.relpath(wanted.folder, medium["point"])
+        root = f"{medium['root'].rstrip('/')}/{below}/"
+        if shown["device"] == medium["device"] and shown["root"].startswith(root):
+            return View("whole", shown["root"].removeprefix(root).partition("/")[0], shown["device"])
+    return View("source", "", shown["device"])
+
+
+def seen(folder: str, path: str) -> dict[str, Any]:
+    """{shows, files, bytes, readers, scrub}: what the path of a dataset shows, what is staged of it, and who reads it.
+
+    shows: `whole` or `part` of a copy, `source`, or `nothing`. scrub: scrub.Compared as a dictionary.
+    """
+    table = mount_table.read_mounts()
+    shown = view(Wanted("", "", folder, path), table)
+    generation = shown.generation if shown else ""
+    found = record(Path(folder), generation) if generation else None
+    return {
+        "shows": shown.kind if shown else "nothing",
+        "files": found["files"] if found else 0,
+        "bytes": found["bytes"] if found else 0,
+        "readers": users.readers_at(path, table),
+        "scrub": scrub.record(Path(folder) / generation if generation else Path())._asdict(),
+    }
+
+
+def compare_one(wanted: Wanted) -> scrub.Compared:
+    """Compares one file of the copy that the path of a dataset shows, where it shows one."""
+    shown = view(wanted, mount_table.read_mounts())
+    if shown is None or not shown.generation:
+        return scrub.Compared()
+    return scrub.compare_one(Path(wanted.folder) / shown.generation, FILES)
 
 
 def record(folder: Path, generation: str) -> dict[str, Any] | None:
-    """{files, bytes, of_source} of a whole generation; None where it is not whole."""
+    """{files, bytes, of_source} of a whole generation, and of a part its `kinds`; None where it is not whole."""
     try:
         found: dict[str, Any] = json.loads((folder / generation / RECORD).read_text(encoding="utf-8"))
         return found
@@ -38,25 +193,20 @@ def drop_record(folder: Path, generation: str) -> None:
     (folder / generation / RECORD).unlink()
 
 
-def is_shown(folder: Path, generation: str, path: str) -> bool:
-    """Whether a generation is what is mounted at `path`."""
-    table = mount_table.read_mounts()
-    shown = mount_table.mount_at(table, path)
-    medium = mount_table.mount_of(table, str(folder))
-    below = os.path.relpath(folder / generation / FILES, medium["point"])
-    wanted = f"{medium['root'].rstrip('/')}/{below}"
-    return shown is not None and (shown["device"], shown["root"]) == (medium["device"], wanted)
-
-
-def show(folder: Path, generation: str, path: str) -> None:
-    """Mounts a generation at `path`, in place of what is there; compositions.InUseError where a kernel cannot."""
-    view = folder / VIEW
-    view.mkdir(exist_ok=True)
-    compositions.view_of_folder(str(folder / generation / FILES), str(view))
+def show(wanted: Wanted, generation: str, served: mount_table.Mount | None) -> None:
+    """Mounts a generation at the path, in place of what is there; served: the mount that has the rest of a part."""
+    folder = Path(wanted.folder)
+    made, place = folder / generation, folder / VIEW
+    place.mkdir(exist_ok=True)
+    if wanted.budget and served:
+        layers = [str(made / FILES), wanted.source]
+        compositions.view_of_layers(str(made / NAMES), layers, str(place), f"{generation}/{served['device']}")
+    else:
+        compositions.view_of_folder(str(made / FILES), str(place))
     try:
-        compositions.publish(str(view), path)
+        compositions.publish(str(place), wanted.path)
     finally:
-        mount_calls.detach(str(view))
+        mount_calls.detach(str(place))
 
 
 def former(folder: Path, generation: str) -> list[str]:
@@ -66,9 +216,63 @@ def former(folder: Path, generation: str) -> list[str]:
 
 def remove_former(folder: Path, generation: str, path: str) -> list[str]:
     """Removes the other generations where nobody reads; those that are still there."""
-    others = [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
+    others = _others(folder, generation)
     if others and users.readers_at(path, mount_table.read_mounts(), compositions.LOOK_S):
         return [one.name for one in others]
     for one in others:
         shutil.rmtree(one)
     return []
+
+
+def _others(folder: Path, generation: str) -> list[Path]:
+    return [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
+
+
+def _generation(header: dict[str, Any], wanted: Wanted) -> str:
+    whole: str = header["id"]
+    if not wanted.budget:
+        return whole
+    part = hashlib.sha256(f"{wanted.budget} {wanted.per_file} {wanted.seed}".encode()).hexdigest()
+    return f"{whole}-{part[:8]}"
+
+
+def _is_as_wanted(shown: View | None, wanted: Wanted, generation: str, served: mount_table.Mount | None) -> bool:
+    if shown is None:
+        return False
+    if not wanted.folder or not wanted.budget:
+        kind = "whole" if wanted.folder else "source"
+        return shown.kind == kind and (shown.generation == generation or (kind == "source" and _is_of(shown, served)))
+    # without the rest there is nothing better to show than the part as it is
+    return (shown.kind, shown.generation) == ("part", generation) and (served is None or _is_of(shown, served))
+
+
+def _is_of(shown: View, served: mount_table.Mount | None) -> bool:
+    return served is not None and shown.device == served["device"]
+
+
+def _copy(wanted: Wanted, generation: str, seconds: float) -> tuple[staging.Staged, staging.Part | None]:
+    folder = Path(wanted.folder)
+    part = staging.part(wanted.manifest, wanted.budget, wanted.per_file, wanted.seed) if wanted.budget else None
+    copied = staging.stage(
+        wanted.manifest,
+        wanted.source,
+        str(folder / generation / FILES),
+        wanted.rights,
+        processes=wanted.processes,
+        seconds=seconds,
+        former=former(folder, generation),
+        chosen=part.paths if part else None,
+    )
+    return copied, part
+
+
+def _write_names(wanted: Wanted, generation: Path) -> None:
+    shutil.rmtree(generation / NAMES, ignore_errors=True)
+    rows = reader.read_manifest(wanted.manifest)
+    next(rows)
+    names = (
+        compositions.Name(row["path"], None if row["type"] == "folder" else row["size"], row["mtime"] or 0)
+        for row in rows
+        if row["type"] in ("file", "folder") and not row.get("unreadable")
+    )
+    compositions.write_names(str(generation / NAMES), names, wanted.rights)

@@ -24,6 +24,9 @@ OF_SOURCE, OF_FIRST_READ = b"s", b"f"
 BUFFER_BYTES = 1 << 20
 BATCH_FILES, BATCH_BYTES = 256, 64 << 20  # that become durable together: a sync of each small file would cost more
 MAX_PROBLEMS = 10
+KINDS = ("small", "large")
+BLOCK = 4096  # of a filesystem, and a page of memory
+SPARE = 1.02  # folders, and what a filesystem keeps of each file in blocks of its own
 
 
 class Rights(NamedTuple):
@@ -48,6 +51,13 @@ class Staged(NamedTuple):
     problems: list[reader.Problem]
 
 
+class Part(NamedTuple):
+    """Files that fit in a budget, and how many of each kind these are: {small, large}."""
+
+    paths: frozenset[str]
+    kinds: dict[str, int]
+
+
 class WrongBytesError(Exception):
     """A file that is not what the manifest says."""
 
@@ -61,11 +71,13 @@ def stage(
     processes: int,
     seconds: float = float("inf"),
     former: Sequence[str] = (),
+    chosen: frozenset[str] | None = None,
 ) -> Staged:
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
 
     former: folders of copies on the same medium, whose files are taken where their digest is the manifest's. It ends
-    after `seconds`, and what is still to be copied is when it is called again.
+    after `seconds`, and what is still to be copied is when it is called again. chosen: paths of files, where not the
+    whole dataset is copied.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
@@ -76,7 +88,7 @@ def stage(
 
     def copy_share(numbers: list[int]) -> Staged:
         copier = _Copier(source, folder, rights, numbers[0], former)
-        return copier.copy_all(_rows(manifest, numbers[0], processes), until)
+        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), until)
 
     shares = reader.fork_map(
         copy_share,
@@ -96,14 +108,15 @@ def remove_wrong(folder: str, processes: int) -> list[str]:
     """Reads a whole copy again and removes files whose bytes are not those that were copied; their paths."""
     files = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
     shares = [files[number::processes] for number in range(processes)]
-    found = reader.fork_map(lambda share: list(filter(_is_wrong, share)), shares)
+    found = reader.fork_map(lambda share: list(filter(is_wrong, share)), shares)
     wrong = [path for share in found for path in share]
     for path in wrong:
         Path(path).unlink()
     return wrong
 
 
-def _is_wrong(path: str) -> bool:
+def is_wrong(path: str) -> bool:
+    """Whether a staged file has other bytes than it was copied with."""
     kept = digest_of(path)
     return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)))[1] != kept[1]
 
@@ -117,9 +130,33 @@ def digest_of(path: str | int) -> tuple[bytes, str] | None:
     return kept[:1], kept[1:].hex()
 
 
-def _rows(manifest: str, number: int, processes: int) -> Iterator[dict[str, Any]]:
-    """Every row whose place is `number` modulo `processes`, of what a mount serves."""
+def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
+    """What of a dataset a medium of `budget` bytes holds beside its names, each of which takes `per_file` bytes.
+
+    Small files come first, and within a kind those that a check with this seed reads first. ValueError where there
+    are links: what they lead to is known where they are followed, and names are made before that.
+    """
+    header, entries = reader.load(manifest)
+    if header["entries"].get("link"):
+        raise ValueError("a dataset with links is staged whole or not at all: write stage: off")
+    left = budget / SPARE - sum(header["entries"].values()) * per_file
+    paths: set[str] = set()
+    kinds = dict.fromkeys(KINDS, 0)
+    for kind in KINDS:
+        for entry in reader.select(header, entries, seed, reader.Selection(kind, 0, None)):
+            left -= -(-entry.size // BLOCK) * BLOCK + per_file
+            if left < 0:
+                return Part(frozenset(paths), kinds)
+            paths.add(entry.path)
+            kinds[kind] += 1
+    return Part(frozenset(paths), kinds)
+
+
+def _rows(manifest: str, number: int, processes: int, chosen: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+    """Every row whose place is `number` modulo `processes`, of what a mount serves, or of what was chosen of it."""
     rows = islice(reader.read_manifest(manifest), 1 + number, None, processes)
+    if chosen is not None:
+        return (row for row in rows if row["path"] in chosen)
     return (row for row in rows if row["type"] in ("file", "folder", "link") and not row.get("unreadable"))
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status, stages
 
 DOCUMENTATION = r"""
 module: mount_status
@@ -16,7 +18,9 @@ description:
 author: [alluxio-fuse]
 options:
   mounts:
-    description: Each with C(name), C(mount_point) and C(address) (C(host:port) of the process's counters, or empty).
+    description:
+      - Each with C(name), C(mount_point) and C(address) (C(host:port) of the process's counters, or empty). Of a
+        dataset that is staged, also C(path), where it is read, and C(folder) of the copy, empty where there is none.
     type: list
     elements: dict
     required: true
@@ -36,10 +40,16 @@ mounts:
   description:
     - By name, C(state) (C(serves), C(not mounted), C(foreign), C(dead) or C(hung)), C(why) it does not serve,
       C(type), C(options), C(readers) (processes with files open), C(waiting) (requests in the kernel) and C(cached)
-      (bytes in the client cache).
+      (bytes in the client cache). Of a dataset that is staged also C(staged), with what its path C(shows) (C(whole) or
+      C(part) of the copy, C(source) or C(nothing)), C(files) and C(bytes) of the copy, C(readers) of the path,
+      and C(scrub), what was found by comparing files.
   type: dict
   returned: always
 """
+
+
+def _staged(mount: dict[str, str]) -> dict[str, Any]:
+    return {"staged": stages.seen(mount["folder"], mount["path"])} if "path" in mount else {}
 
 
 def main() -> None:
@@ -49,7 +59,7 @@ def main() -> None:
     )
     with fuse_connection.control() as connections:
         seen = {
-            one["name"]: mount_status.look(one["mount_point"], one["address"], connections)
+            one["name"]: mount_status.look(one["mount_point"], one["address"], connections) | _staged(one)
             for one in module.params["mounts"]
         }
     module.exit_json(changed=False, mounts=seen)

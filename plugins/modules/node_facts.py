@@ -72,6 +72,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     blockdev,
     claims,
+    compositions,
     filesystems,
     gpu,
     leftovers,
@@ -102,6 +103,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "filesystems": filesystems.read_filesystems(seen, record),
         "block_devices": blockdev.read_devices(seen),
         "fuse": system.read_fuse(),
+        "layers": compositions.can_layer(),
         "java": system.read_java(),
         "network": network.read_interfaces(),
         "gpus": gpus,

@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import compositions, mount_table, reader, stages, staging
+from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, compositions, stages
 
 DOCUMENTATION = r"""
 module: stage
 short_description: Copies a dataset to a node's own medium and mounts the copy where readers read it
 description:
   - Shows O(source) at O(path) meanwhile, where nothing is mounted there.
-  - Copies every file of the manifest from O(source), compares sizes and digests, and mounts the copy read-only at
+  - Copies the files of the manifest from O(source), compares sizes and digests, and mounts the copy read-only at
     O(path) once it is whole. Readers of what was mounted there before keep their open files.
+  - With O(budget), small files are copied first, as many as fit, and the rest is read from O(source).
   - A file that is not what the manifest says is left out, and the copy is not mounted.
   - An interrupted copy goes on where it was. Where O(path) shows the copy of this manifest already, nothing is done.
 author: [alluxio-fuse]
@@ -39,8 +41,11 @@ options:
     description: Where the dataset is mounted, from which it is copied.
     type: path
   folder:
-    description: Folder of the copy on the medium, for this dataset alone.
-    type: path
+    description:
+      - Folder of the copy on the medium, for this dataset alone. Empty where nothing is staged here, and O(path) shows
+        O(source).
+    type: str
+    default: ""
   uid:
     description: Owner of files and folders.
     type: int
@@ -57,6 +62,23 @@ options:
     description: Processes that copy.
     type: int
     default: 4
+  budget:
+    description: Bytes of the medium that a part of the dataset may take; 0 is the whole dataset.
+    type: int
+    default: 0
+  per_file:
+    description: Bytes of the medium that each file takes beside its blocks.
+    type: int
+    default: 0
+  seed:
+    description: Of the order in which files are chosen for a part; small ones come first.
+    type: int
+    default: 0
+  assignments:
+    description:
+      - Folder of what is staged on the node, which the keeper goes by after this module.
+    type: path
+    required: true
   seconds:
     description: How long to copy before the module returns with RV(complete=false); 0 is until it is whole.
     type: float
@@ -78,13 +100,16 @@ EXAMPLES = r"""
     manifest: /var/lib/alluxio-fuse/manifests/imagenet.jsonl
     source: /var/lib/alluxio-fuse/fuse/imagenet/data
     folder: /var/lib/alluxio-fuse/stage/imagenet
+    assignments: /var/lib/alluxio-fuse/assignments
     path: /mnt/alluxio-fuse/imagenet/data
 """
 
 RETURN = r"""
 complete: {description: Whether the copy is whole., type: bool, returned: state is present}
 staged:
-  description: C(files) and C(bytes) of the copy, and of how many files the digest is the source's (C(of_source)).
+  description:
+    - C(files) and C(bytes) of the copy, of how many files the digest is the source's (C(of_source)), and of a part how
+      many files of each kind it has (C(kinds)).
   type: dict
   returned: state is present
 total:
@@ -99,46 +124,37 @@ former:
 """
 
 
+WANTED = [field.name for field in dataclasses.fields(stages.Wanted)]
+
+
 def present(module: AnsibleModule) -> dict[str, Any]:
     """Copies and mounts; the module's answer."""
-    said, folder = module.params, Path(module.params["folder"])
-    header = next(reader.read_manifest(said["manifest"]))
-    generation, total = header["id"], {"files": header["files"], "bytes": header["bytes"]}
-    found = stages.record(folder, generation)
-    shown = found is not None and stages.is_shown(folder, generation, said["path"])
-    if shown or module.check_mode:
-        return {"changed": not shown, "complete": shown, "staged": found or {}, "total": total, "former": []}
-    files = str(folder / generation / stages.FILES)
-    if mount_table.mount_at(mount_table.read_mounts(), said["path"]) is None:
-        compositions.publish(said["source"], said["path"])  # readers need not wait for the copy
-    if found is not None:  # the node was started again since, and its disk is not taken at its word
-        staging.remove_wrong(files, said["processes"])
-        stages.drop_record(folder, generation)  # once it was compared, what is missing alone is copied
-    copied = staging.stage(
-        said["manifest"],
-        said["source"],
-        files,
-        staging.Rights(said["uid"], said["gid"], int(said["mode"], 8)),
-        processes=said["processes"],
-        seconds=said["seconds"] or float("inf"),
-        former=stages.former(folder, generation),
-    )
-    staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
-    answer = {"changed": True, "complete": copied.complete, "staged": staged, "total": total}
-    if not copied.complete:
-        return answer
-    if copied.problems:
-        wrong = "; ".join(f"{one['path']}: {one['problem']}" for one in copied.problems)
-        module.fail_json(msg=f"not staged, as these files are not what the manifest says: {wrong}", **answer)
-    stages.keep_record(folder, generation, staged)
-    stages.show(folder, generation, said["path"])
-    return {**answer, "former": stages.remove_former(folder, generation, said["path"])}
+    said = module.params
+    wanted = stages.Wanted(**{key: said[key] for key in WANTED})
+    if module.check_mode:
+        return _answer(stages.keep(wanted, look=True))
+    assignments.assign(said["assignments"], wanted)
+    with assignments.alone(said["assignments"]):
+        kept = stages.keep(wanted, said["seconds"] or float("inf"))
+    if kept.complete and kept.problems:
+        wrong = "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
+        module.fail_json(msg=f"not staged, as these files are not what the manifest says: {wrong}", **_answer(kept))
+    return _answer(kept)
 
 
 def absent(module: AnsibleModule) -> dict[str, Any]:
     """Unmounts; the module's answer."""
-    path, in_use = module.params["path"], module.params["in_use"]
-    return {"changed": compositions.withdraw(path, in_use=in_use, look=module.check_mode)}
+    path, in_use, kept = module.params["path"], module.params["in_use"], module.params["assignments"]
+    if module.check_mode or not Path(kept).is_dir():
+        return {"changed": compositions.withdraw(path, in_use=in_use, look=module.check_mode)}
+    with assignments.alone(kept):
+        changed = compositions.withdraw(path, in_use=in_use)
+        assignments.unassign(kept, path)
+    return {"changed": changed}
+
+
+def _answer(kept: stages.Kept) -> dict[str, Any]:
+    return {key: value for key, value in kept._asdict().items() if key != "problems"}
 
 
 def main() -> None:
@@ -148,16 +164,20 @@ def main() -> None:
             "path": {"type": "path", "required": True},
             "manifest": {"type": "path"},
             "source": {"type": "path"},
-            "folder": {"type": "path"},
+            "folder": {"type": "str", "default": ""},
             "uid": {"type": "int", "default": 0},
             "gid": {"type": "int", "default": 0},
             "mode": {"type": "str", "default": "0755"},
             "processes": {"type": "int", "default": 4},
+            "budget": {"type": "int", "default": 0},
+            "per_file": {"type": "int", "default": 0},
+            "seed": {"type": "int", "default": 0},
+            "assignments": {"type": "path", "required": True},
             "seconds": {"type": "float", "default": 0},
             "in_use": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
-        required_if=[("state", "present", ["manifest", "source", "folder"])],
+        required_if=[("state", "present", ["manifest", "source"])],
         supports_check_mode=True,
     )
     try:
@@ -165,7 +185,7 @@ def main() -> None:
     except OSError as error:
         full = f": {module.params['folder']} must hold the copy, and what the one before it has that differs"
         module.fail_json(msg=f"{error}{full if error.errno == errno.ENOSPC else ''}")
-    except (ValueError, compositions.InUseError) as error:
+    except (ValueError, stages.NotMountedError, compositions.InUseError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**answer)
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import compositions, mount_calls, mount_table, namespaces
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    compositions,
+    mount_calls,
+    mount_table,
+    namespaces,
+    staging,
+)
 
 PUBLICATIONS = 50
 FILES = ("a/staged", "b/not staged", "c")
@@ -57,8 +64,8 @@ def made(tmp_path: Path) -> Iterator[Callable[[bool], str]]:
             compositions.view_of_folder(_folder(base / "files", (*FILES, marker)), views[-1])
         else:
             names = (*FILES, marker)
-            about = [compositions.Name(name, 1000 * len(name), 0o444, 7, 8, 123456) for name in names]
-            compositions.write_names(str(base / "names"), about)
+            about = [compositions.Name(name, 1000 * len(name), 123456) for name in names]
+            compositions.write_names(str(base / "names"), about, staging.Rights(7, 8, 0o755))
             layers = [_folder(base / "files", (FILES[0], marker)), slow]
             compositions.view_of_layers(str(base / "names"), layers, views[-1])
         return views[-1]
@@ -167,9 +174,11 @@ def test_a_path_in_use_is_withdrawn_only_when_told_so(path: Path, readers: list[
     assert str(path) not in shown
 
 
-def test_layers_are_tried_where_they_will_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compositions.can_layer(str(tmp_path))
-    assert not compositions.can_layer("/proc")
+def test_layers_are_tried_out_of_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = mount_table.read_mounts()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert compositions.can_layer()
     monkeypatch.setattr(compositions, "METACOPY", "user.overlay.metacopy")
-    assert not compositions.can_layer(str(tmp_path))
+    assert not compositions.can_layer()
     assert list(tmp_path.iterdir()) == []
+    assert mount_table.read_mounts() == before

@@ -1,0 +1,263 @@
+"""What a path shows of a dataset staged in whole, in part and not at all, while FUSE comes and goes, on real mounts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    assignments,
+    keeper,
+    mount_table,
+    scrub,
+    stages,
+    staging,
+)
+from manifests import save
+
+SMALL, LARGE = 20, 2
+TRAIN = f"train-{os.getpid()}"  # no other test process has a file of that name on a mount that is gone
+LARGE_BYTES = 17 << 20
+BUDGET = 19 << 20  # the small files, and one of the large ones
+
+
+def serve(point: Path) -> None:
+    """Mounts the dataset, as FUSE does: a filesystem of its own each time."""
+    subprocess.run(["mount", "-t", "tmpfs", "fuse", str(point)], check=True)
+    (point / TRAIN).mkdir()
+    for number in range(SMALL):
+        (point / f"{TRAIN}/{number}").write_bytes(bytes([number]) * 100)
+    for number in range(LARGE):
+        (point / f"large{number}").write_bytes(bytes([number]) * LARGE_BYTES)
+
+
+def end(point: Path) -> None:
+    subprocess.run(["umount", "--lazy", "--quiet", str(point)], check=False)
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[stages.Wanted]:
+    source, path = tmp_path / "source", tmp_path / "path"
+    for made in (source, path):
+        made.mkdir()
+    serve(source)
+    manifest = save(source, tmp_path / "manifest.jsonl")
+    yield stages.Wanted(str(manifest), str(source), str(tmp_path / "stage"), str(path), os.geteuid(), os.getegid())
+    end(path)
+    end(source)
+
+
+@pytest.fixture
+def part(whole: stages.Wanted) -> stages.Wanted:
+    return replace(whole, budget=BUDGET, per_file=1500, seed=7)
+
+
+def shown(wanted: stages.Wanted) -> stages.View | None:
+    return stages.view(wanted, mount_table.read_mounts())
+
+
+def kind(wanted: stages.Wanted) -> str | None:
+    found = shown(wanted)
+    return found and found.kind
+
+
+def copies(wanted: stages.Wanted) -> set[str]:
+    (files,) = Path(wanted.folder).glob("*/files")
+    return {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
+
+
+def reads_right(wanted: stages.Wanted) -> None:
+    path = Path(wanted.path)
+    assert sorted(one.name for one in (path / TRAIN).iterdir()) == sorted(map(str, range(SMALL)))
+    for number in range(SMALL):
+        assert (path / f"{TRAIN}/{number}").read_bytes() == bytes([number]) * 100
+    for number in range(LARGE):
+        assert (path / f"large{number}").read_bytes() == bytes([number]) * LARGE_BYTES
+
+
+def test_what_does_not_fit_comes_from_the_source(part: stages.Wanted) -> None:
+    kept = stages.keep(part)
+    assert kept.complete
+    assert kept.staged["kinds"] == {"small": SMALL, "large": 1}
+    assert kind(part) == "part"
+    assert len(copies(part)) == SMALL + 1
+    assert len([one for one in copies(part) if "large" in one]) == 1
+    reads_right(part)
+    about = (Path(part.path) / f"{TRAIN}/3").stat()
+    assert (about.st_mode & 0o777, about.st_size) == (0o444, 100)
+    assert not stages.keep(part).changed
+    usage = sum(file.stat().st_blocks * 512 for file in Path(part.folder).rglob("*") if file.is_file())
+    assert usage < BUDGET
+
+
+def test_a_part_gets_fuse_as_it_is_back(part: stages.Wanted) -> None:
+    stages.keep(part)
+    before = shown(part)
+    end(Path(part.source))
+    assert not stages.keep(part).changed  # there is nothing better to show
+    assert shown(part) == before
+    serve(Path(part.source))
+    assert stages.keep(part).changed
+    assert kind(part) == "part"
+    assert shown(part) != before
+    reads_right(part)
+    assert not stages.keep(part).changed
+
+
+def test_a_whole_copy_needs_no_source_after_a_restart(whole: stages.Wanted) -> None:
+    stages.keep(whole)
+    end(Path(whole.path))
+    end(Path(whole.source))
+    assert stages.keep(whole).changed
+    assert kind(whole) == "whole"
+    reads_right(whole)
+
+
+def test_what_is_wrong_after_a_restart_needs_the_source(whole: stages.Wanted) -> None:
+    stages.keep(whole)
+    end(Path(whole.path))
+    (file,) = Path(whole.folder).glob(f"*/files/{TRAIN}/7")
+    file.write_bytes(b"x" * 100)
+    end(Path(whole.source))
+    with pytest.raises(stages.NotMountedError, match="have other bytes now"):
+        stages.keep(whole)
+    assert shown(whole) is None
+    serve(Path(whole.source))
+    stages.keep(whole)
+    reads_right(whole)
+
+
+def test_a_set_that_is_not_staged_here_is_the_source(whole: stages.Wanted) -> None:
+    wanted = replace(whole, folder="")
+    assert stages.keep(wanted, look=True).changed
+    stages.keep(wanted)
+    assert kind(wanted) == "source"
+    assert not stages.keep(wanted).changed
+    end(Path(wanted.source))
+    with pytest.raises(stages.NotMountedError):
+        stages.keep(wanted)
+    serve(Path(wanted.source))
+    assert stages.keep(wanted).changed
+    reads_right(wanted)
+
+
+def test_a_part_becomes_another_and_the_whole(part: stages.Wanted, whole: stages.Wanted) -> None:
+    stages.keep(part)
+    smaller = replace(part, budget=1 << 20)
+    assert stages.keep(smaller).staged["kinds"] == {"small": SMALL, "large": 0}
+    reads_right(smaller)
+    assert stages.keep(whole).complete
+    assert kind(whole) == "whole"
+    assert len(copies(whole)) == SMALL + LARGE
+    reads_right(whole)
+
+
+def test_memory_returns_after_the_last_reader(part: stages.Wanted, whole: stages.Wanted) -> None:
+    stages.keep(part)
+    with (Path(part.path) / f"{TRAIN}/7").open("rb"):
+        (former,) = stages.keep(whole).former
+        assert (Path(whole.folder) / former).exists()
+        assert not stages.keep(whole).changed
+    assert stages.keep(whole).changed
+    assert not (Path(whole.folder) / former).exists()
+    assert not stages.keep(whole).changed
+
+
+def test_links_are_not_staged_in_part(part: stages.Wanted, tmp_path: Path) -> None:
+    (Path(part.source) / "link").symlink_to("large0")
+    save(Path(part.source), tmp_path / "manifest.jsonl")
+    with pytest.raises(ValueError, match="with links is staged whole or not at all"):
+        stages.keep(part)
+
+
+def test_the_keeper_heals_what_is_assigned(part: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    kept = keeper.Keeper(folder)
+    assert kept.go_round() == []
+    assignments.assign(folder, part)
+    assert kept.go_round() == [f"{part.path}: {SMALL + 1} of {SMALL + LARGE} files staged"]
+    assert kept.go_round() == []
+    end(Path(part.path))  # as a restart does
+    end(Path(part.source))
+    (said,) = kept.go_round()
+    assert "nothing is mounted at" in said
+    serve(Path(part.source))
+    kept.go_round()
+    reads_right(part)
+    assignments.unassign(folder, part.path)
+    assert kept.go_round() == []
+    assert not list(Path(folder).iterdir())
+
+
+def test_the_keeper_goes_on_with_a_copy_that_takes_long(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    assignments.assign(folder, whole)
+    (said,) = keeper.Keeper(folder, seconds=-1.0).go_round()
+    assert "to be continued" in said
+    assert kind(whole) == "source"
+    assert keeper.Keeper(folder).go_round() == [f"{whole.path}: {SMALL + LARGE} of {SMALL + LARGE} files staged"]
+    reads_right(whole)
+
+
+def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    assignments.assign(folder, whole)
+    kept = keeper.Keeper(folder)
+    kept.go_round()
+    (Path(whole.source) / f"{TRAIN}/new").write_bytes(b"new")
+    save(Path(whole.source), Path(whole.manifest).with_suffix(".new")).replace(whole.manifest)
+    assert kept.go_round() == []
+    assert not (Path(whole.path) / f"{TRAIN}/new").exists()
+    for _ in range(2):
+        assignments.assign(folder, whole)
+    assert kept.go_round() == [f"{whole.path}: {SMALL + LARGE + 1} of {SMALL + LARGE + 1} files staged"]
+    assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
+
+
+def test_any_file_is_compared_one_day(tmp_path: Path) -> None:
+    names = {"a", "b/c", "b/d/e", "f/g"}
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    found = {scrub.any_file(tmp_path) for _ in range(500)}
+    assert found == {tmp_path / name for name in names} | {None}
+
+
+@pytest.mark.parametrize("budget", [0, BUDGET], ids=["whole", "part"])
+def test_the_keeper_finds_and_mends_what_differs(
+    whole: stages.Wanted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int
+) -> None:
+    folder, wanted = str(tmp_path / "assignments"), replace(whole, budget=budget, per_file=1500)
+    assignments.assign(folder, wanted)
+    kept = keeper.Keeper(folder)
+    kept.go_round()
+    (file,) = Path(wanted.folder).glob(f"*/files/{TRAIN}/7")
+    digest = os.getxattr(file, staging.DIGEST)
+    file.write_bytes(b"x" * 100)
+    os.setxattr(file, staging.DIGEST, digest)
+    monkeypatch.setattr(scrub, "any_file", lambda _: file)
+    for _ in range(2):  # it is found, and mended in the next round
+        keeper.Keeper(folder).go_round()
+    reads_right(wanted)
+    scrubbed = stages.seen(wanted.folder, wanted.path)["scrub"]
+    assert (scrubbed["mended"], [*scrubbed["wrong"]]) == (1, [])
+    assert kind(wanted) == ("part" if budget else "whole")
+
+
+def test_the_keeper_lets_what_is_wrong_rest(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    (Path(whole.source) / f"{TRAIN}/7").write_bytes(b"x" * 100)
+    assignments.assign(folder, whole)
+    kept = keeper.Keeper(folder)
+    (said,) = kept.go_round()
+    assert f"{TRAIN}/7: its bytes are not those of the manifest" in said
+    (Path(whole.source) / f"{TRAIN}/7").write_bytes(bytes([7]) * 100)
+    assert kept.go_round() == []
+    assert kind(whole) == "source"
+    assert keeper.Keeper(folder).go_round()
+    assert kind(whole) == "whole"
