@@ -20,7 +20,8 @@ TOLD = frozenset({"ro", "rw", "allow_other", "default_permissions", "nodev", "no
 class Mounted(BaseModel):
     """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer.
 
-    lacks: planned options that the mount does not have any more.
+    lacks: planned options that the mount does not have any more. staged_bytes: of a dataset that is staged, what the
+    copy at its path holds; None of others.
     """
 
     node: str
@@ -30,6 +31,8 @@ class Mounted(BaseModel):
     waiting: int | None = None
     cached: float | None = None
     cache_bytes: int = 0
+    staged_bytes: int | None = None
+    bytes: int = 0
     lacks: list[str] = []
     layer: str = ""
     why: str = ""
@@ -64,10 +67,11 @@ def judge(
     masters = plan.fleet["masters"].amount if plan.capabilities.runs_cluster else []
     layers = _layers(cluster, plan.datasets, masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
+    datasets = {one["name"]: one for one in plan.datasets}
     mounts = [
-        _mounted(host, dataset, amounts(fuse), seen, layers)
+        _mounted(host, datasets[name], amounts(fuse), seen, layers)
         for host, seen in sorted(hosts.items())
-        for dataset, fuse in plan.mounts(host).items()
+        for name, fuse in plan.mounts(host).items()
     ]
     failing = [f"{layer}: {why}" for layer, why in layers.items() if why]
     failing += [_line(one) for one in services if one["state"] == DOWN]
@@ -114,16 +118,28 @@ def _layers(
 
 
 def _mounted(
-    host: str, dataset: str, fuse: Amounts, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
+    host: str, dataset: PlannedDataset, fuse: Amounts, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
 ) -> Mounted:
     cache: PlannedCache = fuse["client_cache"]
-    about = {"node": host, "name": dataset, "cache_bytes": cache.size if cache.enabled else 0}
+    name, cached = dataset["name"], cache.size if cache.enabled else 0
+    about = {"node": host, "name": name, "cache_bytes": cached, "bytes": dataset["bytes"]}
     if seen is None:
         return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
-    one = seen[dataset]
+    one = seen[name]
     kept = {key: one.get(key) for key in ("waiting", "cached")}
     lacks = sorted(TOLD.intersection(fuse["mount_options"]).difference(one.get("options", TOLD)))
     found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], lacks=lacks, why=one["why"])
+    if staged := one.get("staged"):
+        readers = [*dict.fromkeys([*found.readers, *staged["readers"]])]
+        found = found.model_copy(update={"staged_bytes": staged["bytes"], "readers": readers})
+        if wrong := staged["scrub"]["wrong"]:
+            why = f"{len(wrong)} files of the copy differ from what was copied, {wrong[0]} for one"
+            return found.model_copy(update={"state": "wrong bytes", "layer": "stage", "why": why})
+        if staged["shows"] == "nothing":
+            why = f"nothing is mounted at {fuse['stage'].path}: playbooks/warm.yml mounts it"
+            return found.model_copy(update={"state": "not mounted", "layer": "stage", "why": why})
+        if staged["shows"] == "whole":  # whose readers do not need FUSE
+            return found.model_copy(update={"state": "serves", "why": ""})
     if found.state == "serves":
         return found
     first = next((layer for layer, why in layers.items() if why), "")

@@ -36,11 +36,17 @@ def _mounts(mounts: list[Mounted]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=False)
     for heading in ("node", "dataset", "mount"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("readers", "waiting", "client cache"):
+    for heading in ("readers", "waiting", "client cache", "staged"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in mounts:
         known = one.cached is not None and one.cache_bytes
         cache = f"{format_size(one.cached or 0)} of {format_size(one.cache_bytes)}" if known else "-"
         waiting = "-" if one.waiting is None else str(one.waiting)
-        table.add_row(one.node, one.name, one.state, str(len(one.readers)), waiting, cache)
+        staged = "-" if one.staged_bytes is None else _of(one.staged_bytes, one.bytes)
+        table.add_row(one.node, one.name, one.state, str(len(one.readers)), waiting, cache, staged)
     return table
+
+
+def _of(part: int, whole: int) -> str:
+    share = f", {part / whole:.0%}" if whole else ""
+    return f"{format_size(part)} of {format_size(whole)}{share}"

@@ -36,6 +36,11 @@ def status_mounts(datasets: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]
     """What module `mount_status` looks at, of datasets as :func:`alluxio_fuse.targets.targets` gives them."""
     return [
         {"name": one["name"], "mount_point": one["mount_point"], "address": (one["metrics"]["fuse"] or [""])[0]}
+        | (
+            {"path": one["path"], "folder": (one["stage"] or {"folder": ""})["folder"]}
+            if one["path"] != one["mount_point"]
+            else {}
+        )
         for one in datasets
     ]
 

@@ -18,7 +18,7 @@ FLEET = {
     "alluxio_version": "2.9.6",
     "masters": ["n1:19998"],
     "platform": "containers",
-    "datasets": [{"name": "imagenet", "alluxio_path": "/imagenet"}],
+    "datasets": [{"name": "imagenet", "alluxio_path": "/imagenet", "bytes": 2**30}],
 }
 PLAN = plan_of("fuse", FLEET, NODES)
 SERVES = {"state": "serves", "why": "", "readers": ["python (7)"], "waiting": 0, "cached": 2.0**29}
@@ -71,6 +71,40 @@ def test_a_hung_mount_is_explained_by_the_master_that_is_down() -> None:
 )
 def test_what_fails_on_a_node(n1: dict[str, Any] | None, said: str) -> None:
     assert judged(n1).failing == [said]
+
+
+@pytest.mark.parametrize(
+    ("shows", "state", "failing"),
+    [
+        ("whole", "dead", []),
+        ("part", "dead", ["FUSE process on n1, imagenet: gone"]),
+        ("source", "serves", []),
+        ("nothing", "serves", ["stage on n1, imagenet: nothing is mounted at /mnt/x: playbooks/warm.yml mounts it"]),
+    ],
+)
+def test_a_staged_dataset(shows: str, state: str, failing: list[str]) -> None:
+    copy = {"medium": "memory", "folder": "/stage", "path": "/mnt/x", "parent": {}, "footprint": 2**30}
+    fuse = {**NODES["n1"]["fuse/imagenet"], "stage": copy}
+    plan = plan_of("fuse", FLEET, {**NODES, "n1": {"worker": {}, "fuse/imagenet": fuse}})
+    held = 2**30 if shows == "whole" else 2**28 if shows == "part" else 0
+    staged = {"shows": shows, "files": 1, "bytes": held, "readers": ["python (8)"], "scrub": {"wrong": []}}
+    seen = {**SERVES, "state": state, "why": "gone" if state == "dead" else "", "staged": staged}
+    found = judge.judge(
+        plan,
+        {"n1": {"imagenet": seen}, "n2": {"imagenet": SERVES}},
+        [],
+        {"masters": {"n1:19999": MASTER}, "workers": {"n1:30000": WORKER}},
+    )
+    assert found.failing == failing
+    assert found.mounts[0].readers == ["python (7)", "python (8)"]
+    told = {"whole": "1Gi of 1Gi, 100%", "part": "256Mi of 1Gi, 25%"}.get(shows, "of 1Gi, 0%")
+    assert told in table.render(found)
+
+
+def test_a_copy_that_differs_fails() -> None:
+    staged = {"shows": "whole", "files": 1, "bytes": 1, "readers": [], "scrub": {"wrong": ["a/b"]}}
+    status = judged({**SERVES, "staged": staged})
+    assert status.failing == ["stage on n1, imagenet: 1 files of the copy differ from what was copied, a/b for one"]
 
 
 def test_a_master_that_is_nowhere_fails_too() -> None:
