@@ -14,4 +14,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(stages, "staged", "stage_record", "recorded_mounts")
+        return filters(stages, "staged", "stage_left", "recorded_mounts")

@@ -6,25 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alluxio_fuse import keeper
 from alluxio_fuse.containers import owned_item
+from alluxio_fuse.keeper import ROLE
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.parts import PlannedStage
 
-ROLE = "stage"
 Items = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class StageRecord:
-    """What role `stage` makes for some datasets.
+class Staged:
+    """What role `stage` makes on a host.
 
-    folders: that readers enter, as items of the module `files`. owned: items of the ownership record, in the order of
-    making. left: items of the record that are not planned any more, in its order.
+    datasets: {name, source: its FUSE mount, folder, path, parent: {path, uid, gid, mode}, budget, per_file}. folders:
+    that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper: its
+    container, none where nothing is staged or FUSE runs as a unit. owned: items of the ownership record, in the order
+    of making.
     """
 
+    datasets: list[dict[str, Any]]
     folders: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+    keeper: dict[str, Any] | None
     owned: list[dict[str, Any]]
-    left: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -39,23 +44,26 @@ class RecordedMounts:
     shared: list[dict[str, Any]]
 
 
-def staged(plan: Plan, host: str) -> list[dict[str, Any]]:
-    """The staged datasets of `host`: {name, source: its FUSE mount, folder, path, parent: {path, uid, gid, mode}}."""
-    found = []
-    for dataset, fuse in plan.mounts(host).items():
-        if "stage" in fuse:
-            copy: PlannedStage = fuse["stage"].amount
-            about = {"folder": copy.folder, "path": copy.path, "parent": copy.parent}
-            found.append({"name": dataset, "source": fuse["mount_point"].amount, **about})
-    return found
+def staged(plan: Plan, host: str) -> Staged:
+    """What role `stage` makes on `host`."""
+    datasets = _datasets(plan, host)
+    kept = bool(datasets) and plan.capabilities.runs_cluster
+    state_dir = plan.nodes[host]["node"]["state_dir"].amount
+    files = keeper.files(state_dir) if kept else []
+    container = keeper.container(plan.name, state_dir, datasets, plan.fleet["image"].amount) if kept else None
+    folders, owned = _folders(datasets), _made(datasets)
+    if datasets:
+        owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.ASSIGNMENTS}", True, False))
+    if container:
+        owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.PROGRAM}", True, False))
+        owned.append(owned_item(ROLE, "container", container["name"], False, False))
+    return Staged(datasets, folders, files, container, owned)
 
 
-def stage_record(datasets: Items, owned: Items = ()) -> StageRecord:
-    """What is made for datasets, as `staged` returns them; owned: the role's part of the ownership record."""
-    folders, made = _folders(datasets), _made(datasets)
-    planned = {(one["kind"], one["id"]) for one in made}
-    left = [dict(item) for item in owned if (item["kind"], item["id"]) not in planned]
-    return StageRecord(folders=folders, owned=made, left=left)
+def stage_left(planned: Items, owned: Items) -> list[dict[str, Any]]:
+    """Items of the role's part of the ownership record that are not planned any more, in its order."""
+    kept = {(one["kind"], one["id"]) for one in planned}
+    return [dict(item) for item in owned if (item["kind"], item["id"]) not in kept]
 
 
 def recorded_mounts(owned: Items) -> RecordedMounts:
@@ -67,6 +75,17 @@ def recorded_mounts(owned: Items) -> RecordedMounts:
     return RecordedMounts(copies=copies, shared=[item for item in mounts if item not in copies])
 
 
+def _datasets(plan: Plan, host: str) -> list[dict[str, Any]]:
+    found = []
+    for dataset, fuse in plan.mounts(host).items():
+        if "stage" in fuse:
+            copy: PlannedStage = fuse["stage"].amount
+            about = {"folder": copy.folder, "path": copy.path, "parent": copy.parent, "per_file": copy.per_file}
+            budget = 0 if copy.share in (0, 1) else copy.footprint
+            found.append({"name": dataset, "source": fuse["mount_point"].amount, "budget": budget, **about})
+    return found
+
+
 def _folders(datasets: Items) -> list[dict[str, Any]]:
     roots = sorted({one["parent"]["path"].rpartition("/")[0] for one in datasets})
     return [*({"path": root, "mode": "0755"} for root in roots), *(dict(one["parent"]) for one in datasets)]
@@ -75,7 +94,7 @@ def _folders(datasets: Items) -> list[dict[str, Any]]:
 def _made(datasets: Items) -> list[dict[str, Any]]:
     items = [("directory", folder["path"], False) for folder in _folders(datasets)]
     items += [("directory", one["path"], False) for one in datasets]
-    items += [("directory", one["folder"], True) for one in datasets]
+    items += [("directory", one["folder"], True) for one in datasets if one["folder"]]
     items += [("mount", one["parent"]["path"], False) for one in datasets]
     items += [("mount", one["path"], False) for one in datasets]
     new = {path for one in datasets for path in (one["path"], one["parent"]["path"])}

@@ -119,7 +119,7 @@ def _target(
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
         "path": dataset["path"],
-        "stage": plain(fuse["stage"]) if "stage" in fuse else None,
+        "stage": plain(fuse["stage"]) if "stage" in fuse and fuse["stage"].share else None,
         "client_cache_bytes": cache.size if cache.enabled else 0,
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",

@@ -48,5 +48,9 @@ def upload(folder: Path, store: ObjectStore) -> dict[str, Any]:
 
 def digests(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below a folder."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {str(path.relative_to(folder)): digest(path) for path in folder.rglob("*") if path.is_file()}
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -187,6 +187,9 @@ def _staged(result: Result) -> str | None:
     if calls:
         return f"FUSE was asked {calls:.0f} times"
     if result.medium == "memory":
+        if result.mount.type == "overlay":  # which does not tell what is below it
+            read = result.storage_bytes / 1e6
+            return f"{read:.0f} MB came from a device" if read > 0.1 * result.expected_bytes / 1e6 else None
         return None if result.mount.type == "tmpfs" else f"{result.root} is on {result.mount.type}, not in memory"
     if result.storage_bytes < 0.9 * result.expected_bytes:
         return f"only {result.storage_bytes / 1e6:.0f} MB came from the device"

@@ -102,9 +102,9 @@ def against_disk(ratio: Spread | None, rows: Sequence[Row], least: float, reside
 
 
 def against_gate(
-    rows: Sequence[Row], gate: Gate, residency: Mapping[str, float], header: Mapping[str, Any]
+    rows: Sequence[Row], gate: Gate, residency: Mapping[Kind, Mapping[str, float]], header: Mapping[str, Any]
 ) -> list[Finding]:
-    """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set.
+    """The gate of a node with GPUs, for the mix of levels that the plan predicts for the whole set, by kind of files.
 
     MB/s are those of the kind that has most of the manifest's bytes; files/s count where a file is a sample.
     """
@@ -115,7 +115,7 @@ def against_gate(
         findings.append(_edited(rows, gate, residency, header))
     for figure in FIGURES:
         if kind := gated(gate, figure, header):
-            findings.append(_mixed(rows, kind, figure, getattr(gate, figure), residency))
+            findings.append(_mixed(rows, kind, figure, getattr(gate, figure), residency[kind]))
     return findings
 
 
@@ -128,7 +128,9 @@ def gated(gate: Gate, figure: Figure, header: Mapping[str, Any]) -> Kind | None:
     return max(KINDS, key=lambda one: int(header[one]["bytes"]))
 
 
-def _edited(rows: Sequence[Row], gate: Gate, residency: Mapping[str, float], header: Mapping[str, Any]) -> Finding:
+def _edited(
+    rows: Sequence[Row], gate: Gate, residency: Mapping[Kind, Mapping[str, float]], header: Mapping[str, Any]
+) -> Finding:
     """What the plan's own gate says: a gate that was edited down is reached only where that one is."""
     own = against_gate(rows, gate.model_copy(update={"planned": None, **(gate.planned or {})}), residency, header)
     short = [finding.reason for finding in own if finding.outcome != "PASS"]

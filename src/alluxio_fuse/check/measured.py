@@ -25,7 +25,8 @@ NOTHING: dict[str, Any] = {
 class Measured(BaseModel):
     """Manifest header, passes of now, passes that all nodes began together, passes kept from filling the caches.
 
-    failed: why nothing could be measured; left_out: why the last passes were not made.
+    failed: why nothing could be measured; left_out: why the last passes were not made. staged_files: of a dataset that
+    is staged in part, how many files of each kind are.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -48,7 +49,17 @@ class Measured(BaseModel):
     first_reads: bool = True
     direct: bool = False
     stage: dict[str, Any] | None = None
+    staged_files: dict[str, int] = {}
     own_cluster: bool = True
+
+    def served(self, kind: Kind) -> dict[str, float]:
+        """Which level serves which part of the files of a kind: of a set that is staged in part, small ones first."""
+        if not self.staged_files or not self.manifest[kind]["files"]:
+            return self.residency
+        stage = self.staged_files[kind] / self.manifest[kind]["files"]
+        rest = {level: share for level, share in self.residency.items() if level != "stage"}
+        total = sum(rest.values()) or 1.0
+        return {"stage": stage, **{level: share / total * (1 - stage) for level, share in rest.items()}}
 
     @property
     def left_alone(self) -> str:
@@ -58,16 +69,16 @@ class Measured(BaseModel):
 
 def missing(measured: Measured, table: Sequence[Row], settings: Settings) -> list[Row]:
     """Rows for what should have been measured and was not."""
-    states = [*_states(measured)]
     have = {(row.state, row.kind) for row in table if row.path == "mount"}
     rows = [
         _row(state, kind, _why(measured, state, kind, settings))
         for kind in KINDS
         if measured.manifest[kind]["files"]
-        for state in states
+        for state in _states(measured, kind)
         if (state, kind) not in have
     ]
-    resident, kinds = [state for state in states if state != "page-cache"][-1], {kind for _, kind in have}
+    resident = [state for state in _states(measured, "small") if state != "page-cache"][-1]
+    kinds = {kind for _, kind in have}
     if settings.training and settings.disruptive and "training" not in kinds:
         need = LEAST_STEPS * settings.training.batch * settings.training.accelerators
         why = f"{NOT_TESTED}: {need} small files of a sample each are needed within the bytes that are read"
@@ -80,14 +91,14 @@ def missing(measured: Measured, table: Sequence[Row], settings: Settings) -> lis
     return rows
 
 
-def _states(measured: Measured) -> Iterator[str]:
-    """The mount's, the deepest first."""
+def _states(measured: Measured, kind: Kind) -> Iterator[str]:
+    """The mount's for files of a kind, the deepest first."""
     yield "cold"
     if not measured.direct:
         yield "worker"
         if measured.client_cache_bytes:
             yield "client-cache"
-    if measured.stage:
+    if measured.stage and measured.staged_files.get(kind, 1):
         yield "staged"
     if not measured.stage or measured.stage["medium"] != "memory":
         yield "page-cache"

@@ -101,6 +101,9 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
     for kind in KINDS:
         end = files_to_read(header, kind, dataset, settings)
         for path, root, state, more in _targets(dataset, kind) if end else ():
+            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
+            if not last:
+                continue
             dropped = before(settings.disruptive)
             if path != "disk" and state != "staged" and kind == warm_up_kind(header):
                 warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
@@ -111,7 +114,7 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
                 again = [("page-cache", None)] if kept else []
                 for held, first in [(state, dropped), *again]:
                     name = f"{number}: {path}, {held}, {kind} files"
-                    one = _pass(name, (path, held, root), (kind, 0, end), first) | more
+                    one = _pass(name, (path, held, root), (kind, 0, last), first) | more
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
                     passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
     passes += _other_ways(header, dataset, settings)
@@ -140,13 +143,14 @@ def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings:
         if not wanted or impossible(row, header, end):
             continue
         for path, root, state, more in _targets(dataset, kind):
-            if path == "mount" and state != _served(dataset, path):
+            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
+            if (path == "mount" and state != _served(dataset, path)) or not last:
                 continue
             for number in range(1, settings.passes + 1):
-                for counts in numbers(row, settings.readers, end):
+                for counts in numbers(row, settings.readers, last):
                     title = heading(row, counts["readers"], counts.get("held"))
                     yield (
-                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, 0, end), "drop")
+                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, 0, last), "drop")
                         | more
                         | {"kind": row, "select": kind, "way": way, "round": number, "verify": False, **counts}
                         | (
@@ -196,6 +200,11 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
     cache = dataset["client_cache_bytes"]
     resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
     return min(resident, _files_of(header, kind, min(limits))) if files_within(header, kind, settings) else 0
+
+
+def staged_files(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any]) -> int:
+    """How many files of a kind are staged, from the beginning of the seeded order."""
+    return int(dataset.get("staged_files", {}).get(kind, header[kind]["files"]))
 
 
 def files_within(header: Mapping[str, Any], kind: Kind, settings: Settings) -> bool:

@@ -22,6 +22,7 @@ from alluxio_fuse.check.gate import (
 )
 from alluxio_fuse.check.measured import NOT_KEPT, NOT_TESTED, Measured, missing
 from alluxio_fuse.check.passes import AGREE, Settings, first_slices, warm_up_kind
+from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
 
@@ -211,14 +212,14 @@ def _warm_jvm(measured: Measured) -> list[Finding]:
 def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measured) -> list[Finding]:
     if gate.mb_per_s or gate.files_per_s or gate.unknown:
         return [
-            *against_gate(table, gate, measured.residency, measured.manifest),
-            *trained(table, gate, measured.residency),
+            *against_gate(table, gate, {kind: measured.served(kind) for kind in KINDS}, measured.manifest),
+            *trained(table, gate, measured.served("small")),
         ]
     if measured.in_use:
         return [Finding(outcome="CANNOT TELL", reason=measured.left_alone)]
     if gate.min_disk_ratio is None:
-        return [told(ratio, measured.residency)]
+        return [told(ratio, measured.served("small"))]
     if not measured.manifest["small"]["files"]:
         reason = "alluxio_gate_min_disk_ratio is of small files: declare alluxio_gate, or compare the rows"
         return [Finding(outcome="CANNOT TELL", reason=reason)]
-    return [against_disk(ratio, table, gate.min_disk_ratio, measured.residency)]
+    return [against_disk(ratio, table, gate.min_disk_ratio, measured.served("small"))]

@@ -61,7 +61,9 @@ class Budget:
 
 
 def whole(shape: Shape) -> Grant:
-    """Everything of a set: each file, a tenth more for folders, each page."""
+    """Everything of a set: each file, a tenth more for folders, each page; of one that is copied once, the least."""
+    if shape.stage == "require":
+        return _least(shape)
     return Grant(shape.files + shape.files // 10, shape.pages, 1.0)
 
 
@@ -85,7 +87,7 @@ def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
     full = made("full", everything)
     if full.services <= available // 2 and full.caches > 0:
         return full
-    bare = made("lean", {shape.name: Grant(min(SMALLEST_METADATA, shape.files), 0, 0.0) for shape in shapes})
+    bare = made("lean", {shape.name: _least(shape) for shape in shapes})
     if bare.caches <= 0:
         return bare
     return made("lean", _granted(shapes, everything, bare.caches // 2))
@@ -105,6 +107,10 @@ def _granted(shapes: tuple[Shape, ...], everything: dict[str, Grant], room: int)
         )
         for shape in shapes
     }
+
+
+def _least(shape: Shape) -> Grant:
+    return Grant(min(SMALLEST_METADATA, shape.files), 0, 0.0)
 
 
 def _step(part: float) -> float:

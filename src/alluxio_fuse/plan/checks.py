@@ -101,9 +101,9 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
 
 def _refuse_stages(intent: FleetIntent, problems: Problems) -> None:
     for index, dataset in enumerate(intent.alluxio_datasets):
-        if dataset.stage == "require":
+        if dataset.stage != "off":
             where, reason = f"alluxio_datasets[{index}].stage", "pods stage nothing yet"
-            problems.refuse(where, "require", reason, "remove it, or use platform containers or host")
+            problems.refuse(where, dataset.stage, reason, "remove it, or use platform containers or host")
 
 
 def _check_host(intent: FleetIntent, problems: Problems) -> None:

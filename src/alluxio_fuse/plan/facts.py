@@ -213,6 +213,7 @@ class Facts(_Fact):
     filesystems: list[Filesystem]
     block_devices: list[BlockDevice]
     fuse: Fuse
+    layers: bool = False
     java: list[Java]
     network: list[Interface]
     gpus: list[Gpu]

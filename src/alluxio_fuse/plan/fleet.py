@@ -36,6 +36,7 @@ class Kind:
     network_mbps: int | None
     libfuse: frozenset[int]
     fuse_device: bool
+    layers: bool
     architecture: str
     tiers: tuple[CacheTier, ...] = field(compare=False)
 

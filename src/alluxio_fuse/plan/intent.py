@@ -16,6 +16,7 @@ from alluxio_fuse.plan.stores import instead
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_whole
 
 Medium = Literal["memory", "ssd", "hdd"]
+StageWish = Literal["off", "auto", "require"]
 Verdict = Literal["FAIL", "CANNOT TELL"]
 Profile = Literal["fio", "tfrecord", "readers", "open-files"]
 Setting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
@@ -168,10 +169,11 @@ class Dataset(Strict):
         description="Names that Alluxio cannot serve: `refuse` the dataset, or `skip` them in check and warm; see"
         " docs/support.md.",
     )
-    stage: Annotated[Literal["off", "require"], BeforeValidator(_stage)] = Field(
+    stage: Annotated[StageWish, BeforeValidator(_stage)] = Field(
         "off",
-        description="`require`: warm-up copies it whole to each GPU node's own memory or disk, where the kernel reads"
-        " it without FUSE; refused where it does not fit. For immutable datasets; see docs/staging.md.",
+        description="`auto`: warm-up copies it to each GPU node's own memory or disk, where the kernel reads it without"
+        " FUSE, whole or as much as fits. `require`: whole, and refused where it does not fit. For immutable datasets;"
+        " see docs/staging.md.",
     )
     through: Literal["cluster", "under_store"] = Field(
         "cluster",
@@ -191,7 +193,7 @@ class Dataset(Strict):
             raise _wrong(
                 "freshness", "writable and immutable contradict each other", 'say "within: 10s", or not writable'
             )
-        if self.stage == "require" and (self.writable or self.freshness is not None):
+        if self.stage != "off" and (self.writable or self.freshness is not None):
             reason = "a staged dataset is a copy, which does not change with its source"
             raise _wrong("stage", reason, "remove it, or declare the dataset immutable")
         if self.cache.pin and self.cache.share is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from alluxio_fuse.plan.intent import Medium
+from alluxio_fuse.plan.intent import Medium, StageWish
 from alluxio_fuse.plan.rules.caches import (
     BLOCK,
     PAGE,
@@ -14,7 +14,7 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_share,
     tier_footprint,
 )
-from alluxio_fuse.plan.rules.stage import stage_footprint
+from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
 
@@ -36,7 +36,7 @@ class Shape:
     through_cluster: bool
     readers: tuple[int, int, str] = (0, 0, "0755")
     source: str = ""
-    staged: bool = False
+    stage: StageWish = "off"
 
     @cached_property
     def files(self) -> int:
@@ -60,6 +60,11 @@ class Shape:
     def bytes_per_page(self) -> float:
         """The less a page holds, the more requests a client cache saves with each of its bytes."""
         return self.sizes.bytes_per_part(PAGE)
+
+    @property
+    def staged(self) -> bool:
+        """Whether it is staged where it can be, so that its path is not that of its FUSE mount."""
+        return self.stage != "off"
 
     @property
     def local(self) -> bool:
@@ -100,10 +105,11 @@ class ClientCache:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A dataset's whole copy on a node, and the bytes of the medium that it takes."""
+    """A dataset's copy on a node: the bytes of the medium that it takes, and which part of the dataset it is."""
 
     room: Room
     footprint: int
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +167,17 @@ def allocate(
     *,
     hosts_worker: bool,
     alone: bool,
+    layers: bool,
 ) -> Layout:
     """Lay out one node.
 
-    `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index.
+    `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
+    `layers`: whether the node can stage a part of a set.
     """
-    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and not shape.staged]
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}
-    _stages(layout, rooms, datasets, left)
+    _stages(layout, rooms, datasets, left, alone=alone, layers=layers)
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
     _client_caches(layout, rooms, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
@@ -178,14 +186,40 @@ def allocate(
     return layout
 
 
-def _stages(layout: Layout, rooms: tuple[Room, ...], datasets: tuple[Shape, ...], left: dict[str, int]) -> None:
-    """Pinned sets first, then small files (which gain most), each whole on the first medium that holds it."""
-    for shape in sorted(datasets, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
+def _stages(
+    layout: Layout,
+    rooms: tuple[Room, ...],
+    datasets: tuple[Shape, ...],
+    left: dict[str, int],
+    *,
+    alone: bool,
+    layers: bool,
+) -> None:
+    """Pinned sets first, then small files (which gain most), each whole on the first medium that holds it.
+
+    Of a set that fits nowhere and need not be whole, a part is staged on the medium that holds most of it. What need
+    not be staged leaves the worker what client caches leave it.
+    """
+    wished = [shape for shape in datasets if shape.staged]
+    need = tier_footprint(max(layout.worker_need, SMALLEST_TIER), "memory") if layout.worker_need else 0
+    kept = _kept_for_worker(need, rooms, sum(shape.size for shape in wished), alone)
+    for shape in sorted(wished, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
+        required = shape.stage == "require"
+        free = {room.name: left[room.name] - (0 if required else kept[room.name]) for room in rooms}
         taken = {room.name: stage_footprint(shape.sizes, room.medium) for room in rooms}
-        room = next((room for room in rooms if shape.staged and taken[room.name] <= left[room.name]), None)
+        room = next((room for room in rooms if taken[room.name] <= free[room.name]), None)
         if room:
-            left[room.name] -= taken[room.name]
-            layout.stages[shape.name] = Stage(room, taken[room.name])
+            stage = Stage(room, taken[room.name])
+        elif required or not layers or not rooms:
+            continue
+        else:
+            room = max(rooms, key=lambda room: free[room.name])
+            budget = round_down(max(0, free[room.name]), MIB)
+            stage = Stage(room, budget, staged_share(shape.sizes, room.medium, budget))
+            if stage.share < SMALLEST_PART:
+                continue
+        left[room.name] -= stage.footprint
+        layout.stages[shape.name] = stage
 
 
 def _client_caches(
@@ -245,7 +279,7 @@ def _kept_for_worker(need: int, rooms: tuple[Room, ...], client: int, alone: boo
         return kept
     keeper = max([room for room in rooms if room.medium != "memory"] or rooms, key=lambda room: room.capacity)
     least = keeper.capacity - client if alone and client < keeper.capacity else keeper.capacity // (2 if alone else 1)
-    kept[keeper.name] = min(need, max(least, SMALLEST_TIER), keeper.capacity)
+    kept[keeper.name] = min(need, max(least, tier_footprint(SMALLEST_TIER, keeper.medium)), keeper.capacity)
     return kept
 
 

@@ -6,12 +6,12 @@ from alluxio_fuse.plan import settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape, Stage
-from alluxio_fuse.plan.parts import PlannedCache
+from alluxio_fuse.plan.parts import PlannedCache, PlannedStage
 from alluxio_fuse.plan.places import entered, folder, mount_parent
 from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
 from alluxio_fuse.plan.rules.jvm import Jvm
-from alluxio_fuse.plan.rules.stage import stage
+from alluxio_fuse.plan.rules.stage import PER_FILE, nothing_staged, stage, stage_footprint
 from alluxio_fuse.plan.site import site
 from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.values import Service, Value
@@ -27,6 +27,7 @@ class Setting:
     grant: Grant
     cache: ClientCache
     stage: Stage | None
+    layers: bool
     cpus: int
     nofile: Value[int]
     libfuse: Value[int]
@@ -53,6 +54,7 @@ class Mounts:
             cache.footprint,
             cache.room and (cache.room.medium, cache.room.base),
             setting.stage,
+            setting.layers,
             setting.cpus,
             setting.nofile.amount,
             setting.libfuse.amount,
@@ -99,9 +101,8 @@ class Mounts:
                 "127.0.0.1", "bind_address", "counters are read on the node itself", "Alluxio listens everywhere"
             ),
         }
-        if planned := setting.stage:
-            at = f"{folder(fleet, planned.room, 'stage')}/{shape.name}"
-            service["stage"] = stage(planned.room.medium, at, entered(fleet, shape), planned.footprint)
+        if shape.staged:
+            service["stage"] = self._stage(shape, setting)
         medium = cache.room.medium if cache.room else None
         service |= settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
         if not shape.through_cluster:
@@ -121,6 +122,16 @@ class Mounts:
         of_image = self._fleet.runs_cluster
         libfuse = setting.libfuse.amount
         return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order, of_image=of_image)
+
+    def _stage(self, shape: Shape, setting: Setting) -> Value[PlannedStage]:
+        parent, planned = entered(self._fleet, shape), setting.stage
+        if planned is None:
+            least = min(stage_footprint(shape.sizes, medium) for medium in PER_FILE)
+            return nothing_staged(parent, least, layers=setting.layers)
+        medium, at = planned.room.medium, f"{folder(self._fleet, planned.room, 'stage')}/{shape.name}"
+        path, per_file = f"{parent['path']}/data", PER_FILE[medium]
+        copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, per_file)
+        return stage(copy, shape.size)
 
     def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[PlannedCache]:
         medium = cache.room.medium if cache.room else None

@@ -54,9 +54,17 @@ def plan_node(
         problems.warn(f"{example}: {path}", message)
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
-    layout = allocate(media, shapes, fleet.worker_need, caps, hosts_worker=hosts_worker, alone=fleet.workers == 1)
+    layout = allocate(
+        media,
+        shapes,
+        fleet.worker_need,
+        caps,
+        hosts_worker=hosts_worker,
+        alone=fleet.workers == 1,
+        layers=_stages_parts(kind, fleet),
+    )
     for shape in shapes:
-        if shape.staged and shape.name not in layout.stages:
+        if shape.stage == "require" and shape.name not in layout.stages:
             _refuse_stage(shape, example, media, layout, problems)
     if kind.gpu_node:
         _override_layout(layout, media, fleet)
@@ -98,6 +106,7 @@ def plan_node(
             grant=divided.grants[shape.name],
             cache=layout.client_caches[shape.name],
             stage=layout.stages.get(shape.name),
+            layers=_stages_parts(kind, fleet),
             cpus=cpus,
             nofile=files,
             libfuse=_libfuse(kind, fleet, long_reads=cached and not shape.writable),
@@ -105,6 +114,11 @@ def plan_node(
         )
         services[name] = mounts.service(shape, setting)
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)
+
+
+def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
+    """Whether a node's kernel shows a part of a set before the rest, and somebody there heals that after FUSE died."""
+    return kind.layers and fleet.runs_cluster and not fleet.intent.capabilities.in_pods
 
 
 def _refuse_stage(shape: Shape, example: str, media: tuple[Room, ...], layout: Layout, problems: Problems) -> None:

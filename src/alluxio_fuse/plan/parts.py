@@ -57,9 +57,10 @@ class FleetGate(PlannedGate):
 
 @dataclass(frozen=True, slots=True)
 class PlannedStage:
-    """A dataset's whole copy on a node: `folder` on the medium, and `path` where it is read.
+    """A dataset's copy on a node: `folder` on the medium ("none" and "" without one), and `path` where it is read.
 
     parent: the folder above the path, which readers enter, {path, uid, gid, mode}. footprint: bytes of the medium.
+    share: part of the dataset's bytes. per_file: bytes that a file takes beside its blocks.
     """
 
     medium: str
@@ -67,6 +68,8 @@ class PlannedStage:
     path: str
     parent: dict[str, Any]
     footprint: int
+    share: float = 1.0
+    per_file: int = 0
 
 
 def plain(amount: Any) -> Any:

@@ -182,6 +182,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
         network_mbps=max(speeds, default=None),
         libfuse=_libfuse(facts),
         fuse_device=facts.fuse.device,
+        layers=facts.layers,
         architecture=facts.architecture,
         tiers=tiers,
     )
@@ -272,7 +273,7 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
                 dataset.through == "cluster",
                 (dataset.readers.uid, dataset.readers.gid, dataset.readers.mode),
                 dataset.source,
-                staged=dataset.stage == "require",
+                stage=dataset.stage,
             )
         )
     return tuple(shapes)

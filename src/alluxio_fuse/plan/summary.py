@@ -41,6 +41,12 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         shape.name: min((p.layout.client_caches[shape.name].share for p in alike), default=0.0)
         for shape in fleet.shapes
     }
+    staged = {
+        shape.name: min(
+            (p.layout.stages[shape.name].share if shape.name in p.layout.stages else 0.0 for p in alike), default=0.0
+        )
+        for shape in fleet.shapes
+    }
     image = intent.alluxio_image or f"localhost/alluxio-fuse:{intent.alluxio_version}"
     said = {
         "alluxio_version": intent.alluxio_version,
@@ -65,7 +71,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
         "served_from": _per_dataset(
-            fleet, lambda s: understore.served_from(client[s.name], share[s.name], staged=s.staged)
+            fleet, lambda s: understore.served_from(client[s.name], share[s.name], staged[s.name])
         ),
         "gate": _gate(fleet, mounted),
         "under_store": _per_dataset(

@@ -11,6 +11,7 @@ from alluxio_fuse.plan.values import rule
 BLOCK: Final = 4 * KIB  # of a filesystem, and a page of memory
 PER_FILE: Final = {"memory": 1500, "ssd": 512, "hdd": 512}  # measured: 1,275 bytes of slab on a tmpfs; an inode
 ROOM: Final = 1.02  # folders, and what a filesystem keeps of each file in blocks of its own
+SMALLEST_PART: Final = 0.01  # of a dataset: less is not worth a composition
 
 
 def stage_footprint(sizes: Sizes, medium: str) -> int:
@@ -18,8 +19,29 @@ def stage_footprint(sizes: Sizes, medium: str) -> int:
     return round_up((sizes.parts(BLOCK) * BLOCK + sizes.files * PER_FILE[medium]) * ROOM, MIB)
 
 
+def staged_share(sizes: Sizes, medium: str, budget: int) -> float:
+    """Part of a dataset's bytes in a copy of `budget` bytes that has the names of all files; small ones come first."""
+    left = budget / ROOM - sizes.files * PER_FILE[medium]
+    held = 0.0
+    for bucket in sizes.buckets:
+        taken = Sizes((bucket,)).parts(BLOCK) * BLOCK + bucket.files * PER_FILE[medium]
+        held += bucket.bytes * min(1.0, max(0.0, left) / taken)
+        left -= taken
+    return held / sizes.bytes
+
+
 @rule("measured: x10 over FUSE for small files, x7 for large ones; a whole copy needs neither FUSE nor Alluxio")
-def stage(medium: str, folder: str, parent: Mapping[str, Any], footprint: int) -> tuple[PlannedStage, str]:
-    """The copy of a dataset on a node; parent: the folder that readers enter, {path, uid, gid, mode}."""
-    made = PlannedStage(medium, folder, f"{parent['path']}/data", dict(parent), footprint)
-    return made, f"the whole set on {medium}, {format_size(footprint)}"
+def stage(copy: PlannedStage, size: int) -> tuple[PlannedStage, str]:
+    """The copy of a dataset of `size` bytes on a node."""
+    if copy.share == 1:
+        return copy, f"the whole set on {copy.medium}, {format_size(copy.footprint)}"
+    held = f"{copy.share:.0%} of the set, {format_size(round(copy.share * size))}, small files first"
+    return copy, f"{held}; no medium has room for more than {format_size(copy.footprint)}, and FUSE serves the rest"
+
+
+@rule("a set is staged where a medium of the node has room for it, or for a part where the kernel layers mounts")
+def nothing_staged(parent: Mapping[str, Any], footprint: int, *, layers: bool) -> tuple[PlannedStage, str]:
+    """Of a dataset that need not be staged; footprint: what a whole copy would take."""
+    part = "nor for a part of it" if layers else "and the node stages no parts of sets"
+    why = f"nothing: no medium has room for {format_size(footprint)}, {part}; FUSE serves it"
+    return PlannedStage("none", "", f"{parent['path']}/data", dict(parent), 0, share=0.0), why

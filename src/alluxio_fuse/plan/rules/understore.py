@@ -24,12 +24,13 @@ def under_store_cost(files: int, blocks: int, size: int, resident: float) -> tup
 
 
 @rule("a read asks the client cache first, then workers, then the under store; a copy on the node asks none of them")
-def served_from(client: float, worker: float, *, staged: bool = False) -> tuple[dict[str, float], str]:
+def served_from(client: float, worker: float, staged: float = 0.0) -> tuple[dict[str, float], str]:
     """{stage, client_cache, worker, under_store}: part of a set that each serves in a later epoch; the sum is 1."""
-    if staged:
+    if staged == 1:
         return {"stage": 1.0}, "the whole set is staged on each node"
-    from_worker = min(worker, 1 - client)
-    amount = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - client - from_worker)}
+    from_worker = min(worker, 1 - staged - client)
+    rest = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - staged - client - from_worker)}
+    amount = {"stage": staged, **rest} if staged else rest
     rounded = {level: round(part, 3) for level, part in amount.items()}
     return rounded, "on the node that holds least: " + ", ".join(f"{part:.0%} {name}" for name, part in amount.items())
 
