@@ -19,6 +19,7 @@ description:
   - Needs the Python package C(kubernetes), thus the Python that the set-up made. Nothing is written.
 options:
   release: {description: Name of a release whose presence is wanted., type: str, required: true}
+  external: {description: Whether another tool is to own that release., type: bool, default: false}
   image: {description: Image of the pod in the dry run., type: str, required: true}
 author: [alluxio-fuse]
 extends_documentation_fragment:
@@ -40,7 +41,8 @@ cluster:
   description: >-
     C(python), C(programs) (version of C(helm) and C(kubectl), or null), C(where), C(error), C(version), C(nodes)
     (by name: C(ready), C(why), C(address), C(labels), C(allocatable), C(images)), C(namespace)
-    (C(name), C(exists), C(labels)), C(installed) (whether the release is) and
+    (C(name), C(exists), C(labels)), C(release), C(external) (both as given), C(installed) (whether Helm has
+    the release), C(applied) (C(name), C(labels), C(annotations) of its master's StatefulSet, or null) and
     C(refused), what the API server says against a privileged pod, in namespace C(default) where C(namespace) is not
     there yet.
   type: dict
@@ -84,11 +86,12 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     core = kubernetes.client.CoreV1Api(client)
     version = kubernetes.client.VersionApi(client).get_code(_request_timeout=10)
     nodes = {one.metadata.name: node(one) for one in core.list_node(_request_timeout=30).items}
-    labels, exists, installed = {}, True, []
+    labels, exists, installed, applied = {}, True, [], None
     try:
         selector = f"owner=helm,name={params['release']},status=deployed"
         installed = core.list_namespaced_secret(params["namespace"], label_selector=selector).items
         labels = dict(core.read_namespace(params["namespace"]).metadata.labels or {})
+        applied = _applied(kubernetes.client.AppsV1Api(client), params)
     except kubernetes.client.ApiException as error:
         if error.status != 404:
             raise
@@ -98,8 +101,19 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
         "nodes": nodes,
         "namespace": {"name": params["namespace"], "exists": exists, "labels": labels},
         "installed": bool(installed),
+        "applied": applied,
         "refused": _refused(core, params, exists),
     }
+
+
+def _applied(apps: Any, params: dict[str, Any]) -> dict[str, Any] | None:
+    """What the master's StatefulSet says of itself, whoever applied it."""
+    name = f"{params['release']}-master"
+    found = apps.list_namespaced_stateful_set(params["namespace"], field_selector=f"metadata.name={name}").items
+    if not found:
+        return None
+    about = found[0].metadata
+    return {"name": name, "labels": about.labels or {}, "annotations": about.annotations or {}}
 
 
 def _refused(core: Any, params: dict[str, Any], exists: bool) -> list[str]:
@@ -145,6 +159,7 @@ def main() -> None:
             "context": {"type": "str"},
             "namespace": {"type": "str", "required": True},
             "release": {"type": "str", "required": True},
+            "external": {"type": "bool", "default": False},
             "image": {"type": "str", "required": True},
         },
         supports_check_mode=True,
@@ -159,7 +174,10 @@ def main() -> None:
         "version": [],
         "nodes": {},
         "namespace": {"name": params["namespace"], "exists": False, "labels": {}},
+        "release": params["release"],
+        "external": params["external"],
         "installed": False,
+        "applied": None,
         "refused": [],
     }
     try:

@@ -14,7 +14,12 @@ attributes:
     support: full
     description: Says what differs.
 options:
-  manifest: {description: Its objects as C(helm_info) tells them., type: list, elements: dict, required: true}
+  manifest: {description: Its objects as C(helm_info) tells them., type: list, elements: dict, default: []}
+  rendered: {description: 'Its objects as C(helm template) prints them, hooks left out.', type: str, default: ''}
+  release:
+    description: Name of the release, of which workloads that are in neither are told, too; they are left as they are.
+    type: str
+    default: ''
 extends_documentation_fragment:
   - alluxio.fuse.kubernetes
 """

@@ -198,6 +198,8 @@ class Cluster:
             rolled_out = wanted and all(one.done for one in wanted.values())
             if rolled_out and all(have >= count for have, count in state.values()):
                 return state
+            if not wanted and progress.late():
+                raise RolloutError(f"no workload is labelled app.kubernetes.io/instance={instance}: is it applied?")
             self._give_up(pods, progress.late())
             time.sleep(POLL_S)
 

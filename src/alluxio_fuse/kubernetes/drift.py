@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import yaml
 from kubernetes import config
 from kubernetes.client import ApiException
 from kubernetes.dynamic import DynamicClient
 
 from alluxio_fuse import drift
+from alluxio_fuse.kubernetes.objects import selector
 
 Object = Mapping[str, Any]
 MANAGER = "helm"  # who the fields of a release belong to
@@ -38,6 +40,16 @@ class Release:
         """Every field that is no longer as installed; `repair` makes it so again."""
         return [one for wanted in manifest for one in self._of(wanted, repair)]
 
+    def unplanned(self, instance: str, wanted: Sequence[Object]) -> list[Difference]:
+        """Controllers of a release that are not among the objects that are wanted."""
+        names = {(one["kind"], one["metadata"]["name"]) for one in wanted}
+        found = []
+        for kind in ("DaemonSet", "Deployment", "StatefulSet"):
+            resource = self._client.resources.get(api_version="apps/v1", kind=kind)
+            there = resource.get(namespace=self._namespace, label_selector=selector(instance)).to_dict()["items"]
+            found += [(kind, one["metadata"]["name"]) for one in there]
+        return [Difference(f"{kind} {name}", "there", "gone") for kind, name in found if (kind, name) not in names]
+
     def _of(self, wanted: Object, repair: bool) -> list[Difference]:
         name = f"{wanted['kind']} {wanted['metadata']['name']}"
         resource = self._client.resources.get(api_version=wanted["apiVersion"], kind=wanted["kind"])
@@ -62,6 +74,12 @@ class Release:
         return self._client.server_side_apply(
             resource, body=dict(wanted), namespace=namespace, field_manager=MANAGER, force_conflicts=True, **more
         ).to_dict()
+
+
+def of_template(text: str) -> list[Object]:
+    """The objects that `helm template` prints, without hooks: they are none of a release's."""
+    found = [one for one in yaml.safe_load_all(text) if one]
+    return [one for one in found if "helm.sh/hook" not in (one["metadata"].get("annotations") or {})]
 
 
 def marked(wanted: Object, live: Object) -> Object:

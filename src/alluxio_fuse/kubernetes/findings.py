@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from alluxio_fuse.kubernetes.owner import owner_finding
 from alluxio_fuse.plan.refusals import Finding
 
 OLDEST = (1, 25)
@@ -35,6 +36,8 @@ def cluster_findings(cluster: Mapping[str, Any], hosts: list[str]) -> Iterator[F
         yield Finding("version of Kubernetes", running, "the chart needs 1.25", "upgrade the cluster")
     yield from _nodes(cluster["nodes"], hosts)
     yield from _pod_security(cluster)
+    if owned := owner_finding(cluster):
+        yield owned
     for message in cluster["refused"]:
         yield from _refusal(message, cluster["namespace"])
 

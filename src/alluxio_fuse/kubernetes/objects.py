@@ -23,6 +23,11 @@ def labels(name: str, component: str) -> dict[str, str]:
     }
 
 
+def selector(name: str) -> str:
+    """What selects the objects of this deployment, the chart's and ours."""
+    return ",".join(f"app.kubernetes.io/{key}={labels(name, 'any')[f'app.kubernetes.io/{key}']}" for key in IDENTITY)
+
+
 def is_ours(said: Mapping[str, str] | None, deployment: str) -> bool:
     """Whether labels are those of this deployment, of whatever component: the chart's and ours begin alike."""
     ours = labels(deployment, "any")

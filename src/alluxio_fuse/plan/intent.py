@@ -314,6 +314,11 @@ class Kubernetes(Strict):
     )
     tolerations: list[dict[str, Any]] = Field([], description="Tolerations of every pod, besides nvidia.com/gpu.")
     storage_class: str = Field("", description="Storage class of the master's journal. Unset: the cluster's default.")
+    release: Literal["own", "external"] = Field(
+        "own",
+        description="Who installs the chart: the run, or another tool (Argo CD, Flux, helm in CI) under the name"
+        " alluxio_name, with the values.yaml that playbooks/plan.yml writes. Of that one the run says what differs.",
+    )
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},

@@ -26,7 +26,7 @@ class Capabilities:
 NOTHING: Final = Capabilities(verbs=(), runs_cluster=False, in_pods=False)
 _ALL: Final = ("main", "endpoints", "status", "restart")
 _JOURNAL: Final = ("restore", "restored")
-_CLUSTER: Final = ("preflight", "image", "policy", "consumers", "diagnose", "remove")
+_CLUSTER: Final = ("preflight", "values", "image", "policy", "consumers", "diagnose", "remove")
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
     "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False),
     "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False),

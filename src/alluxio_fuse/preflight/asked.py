@@ -21,7 +21,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
     directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, verbs: of its role,
     image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
-    `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
+    `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, release, pull_secrets,
+    keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -93,6 +94,7 @@ def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
         "context": str(said.get("context") or ""),
         "namespace": str(said.get("namespace") or name),
         "node_access": parse_switch(said.get("node_access")) is not False,
+        "release": str(said.get("release") or "own"),
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": parse_switch(said.get("keep_journal")) is not False,
     }

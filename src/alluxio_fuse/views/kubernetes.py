@@ -12,6 +12,7 @@ from alluxio_fuse.chart import values
 from alluxio_fuse.kubernetes import consumers as readers
 from alluxio_fuse.kubernetes import objects, pods, policy
 from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.kubernetes.owner import owner_finding
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.values import Amounts
 
@@ -154,6 +155,12 @@ def node_labels(
         patch=objects.label_patch(cluster, host, deployment, wanted) if host else {},
         left=objects.left_labelled(cluster, deployment, keep),
     )
+
+
+def release_owner(cluster: Mapping[str, Any]) -> str:
+    """The refusal of a release that another tool owns, or nothing; cluster: as `cluster_facts` returns it."""
+    found = owner_finding(cluster)
+    return str(found) if found else ""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,10 @@ def cluster(**more: Any) -> dict[str, Any]:
         "version": [1, 34],
         "nodes": {"gpu-1": node()},
         "namespace": {"name": "data", "exists": True, "labels": {}},
+        "release": "alluxio-fuse",
+        "external": False,
         "installed": False,
+        "applied": None,
         "refused": [],
         **more,
     }

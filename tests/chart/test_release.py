@@ -1,0 +1,120 @@
+"""The release as other tools apply it: the role's own tasks, a real API server, and Helm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fleets import fleet
+from helm import CHART, ROOT, Helm
+from test_plan import VARIABLES
+from test_render import apply
+
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.doors.deployment import deployment
+
+NAME, NAMESPACE = "alluxio-fuse", "data"
+Play = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
+    """Runs entry points of role `platform_kubernetes` for a plan of four nodes, which the API server has, too."""
+    made = plan(fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
+    for number, host in enumerate(made.nodes):
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": host}}
+        address = [{"type": "InternalIP", "address": f"10.0.0.{number + 1}"}]
+        apply(cluster, [node])
+        patch = json.dumps({"status": {"addresses": address}})
+        subprocess.run([*cluster, "patch", "node", host, "--subresource=status", "-p", patch], check=True)
+    facts: dict[str, Any] = {
+        "plan_document": made.dump(),
+        "plan_deployment": deployment(made, "node-1"),
+        "plan_run_dir": str(tmp_path),
+        "alluxio_environment": "staging",
+        "alluxio_credentials": {"imagenet": {"access_key": "a", "secret_key": "b"}},
+    }
+    facts["plan_deployment"]["kubernetes"] |= {
+        "kubeconfig": cluster[1].partition("=")[2],
+        "context": "tests",
+        "namespace": NAMESPACE,
+    }
+    hosts = {"gpu_nodes": {"hosts": dict.fromkeys(made.nodes)}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": facts, "children": hosts}}))
+
+    def run(*verbs: str, check: bool = False, **kubernetes: Any) -> Any:
+        about = facts["plan_deployment"]
+        said = {"plan_deployment": {**about, "verbs": verbs, "kubernetes": {**about["kubernetes"], **kubernetes}}}
+        task = {"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/platform.yml")}
+        tasks = [{**task, "vars": {"platform_verb": verb}} for verb in verbs]
+        book = tmp_path / "play.yml"
+        book.write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
+        command = [ROOT / ".venv/bin/ansible-playbook", "-i", tmp_path / "hosts.yml", "-c", "local", book]
+        command += ["-e", json.dumps(said), *(["--check", "--diff"] if check else [])]
+        env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
+
+    return run
+
+
+@pytest.fixture
+def values(play: Play, tmp_path: Path) -> Path:
+    """What playbooks/plan.yml writes for other tools."""
+    done = play("values")
+    assert done.returncode == 0, done.stdout
+    assert f"--values {tmp_path}/values.yaml" in done.stdout
+    return tmp_path / "values.yaml"
+
+
+@pytest.fixture
+def install(helm: Helm, cluster: list[str]) -> Iterator[Callable[..., None]]:
+    """Installs or upgrades the release by Helm alone."""
+    where = ("--namespace", NAMESPACE, "--kubeconfig", cluster[1].partition("=")[2])
+
+    def by_helm(values: Path, *more: str) -> None:
+        helm.run("upgrade", "--install", NAME, str(CHART), *where, "--values", str(values), *more)
+
+    yield by_helm
+    helm.run("uninstall", NAME, *where)
+
+
+def test_what_helm_installs_from_the_written_values_is_the_plan(
+    play: Play, values: Path, install: Callable[..., None]
+) -> None:
+    """The role compares with what it would install itself: the same values, the same chart."""
+    assert {"ipBlock": {"cidr": "10.0.0.1/32"}} in yaml.safe_load(values.read_text())["networkPolicy"]["metrics"]
+    install(values)
+    done = play("values", "owner", "external", check=True)
+    assert done.returncode == 0, done.stdout
+    assert "changed=0" in done.stdout
+    assert ", not " not in done.stdout
+
+    install(values, "--set", "master.terminationGracePeriodSeconds=7", "--set", "datasets[1].name=other")
+    done = play("values", "external", check=True)
+    for line in (
+        "StatefulSet alluxio-fuse-master: spec.template.spec.terminationGracePeriodSeconds: 7, not 60",
+        "DaemonSet alluxio-fuse-fuse-clicks: gone, not there",
+        "DaemonSet alluxio-fuse-fuse-other: there, not gone",
+    ):
+        assert line in done.stdout
+
+
+def test_a_release_of_another_tool_is_refused_by_name(play: Play, cluster: list[str], helm: Helm, values: Path) -> None:
+    master = helm.objects(values, release=NAME, namespace=NAMESPACE)["StatefulSet", f"{NAME}-master"]
+    master["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "cache:apps/StatefulSet:data/x"}
+    apply(cluster, [master])
+    try:
+        done = play("main", check=True)
+        assert done.returncode == 2
+        assert "belongs to Argo CD, application cache" in done.stdout
+        assert "alluxio_kubernetes.release: external" in done.stdout
+        assert "folders above" not in done.stdout  # nothing was begun
+    finally:
+        remove = [*cluster, "delete", "statefulset", f"{NAME}-master", "--namespace", NAMESPACE]
+        subprocess.run(remove, check=True, capture_output=True)
