@@ -40,6 +40,11 @@ def hidden_parent(name: str, dataset: str) -> str:
     return f"{state_dir(name)}/fuse/{dataset}"
 
 
+def component(kind: str, pool: str) -> str:
+    """Label of the pods of a kind (`worker`, `fuse-<dataset>`) in a pool: the chart's `alluxio.component`."""
+    return f"{kind}.{pool}" if pool else kind
+
+
 def node_label(name: str, service: str) -> str:
     """Label of Node objects on which a service of LABELLED runs."""
     return f"alluxio-fuse/{name}.{service}"

@@ -21,6 +21,13 @@ def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"datasets": [{**IMAGENET, **entry} for entry in entries]}
 
 
+def pools(*entries: dict[str, Any], **values: Any) -> dict[str, Any]:
+    """Pools beside nodes with `gpu: t4`; each has its own label unless it says otherwise."""
+    here, there = {"nodeSelector": {"gpu": "t4"}}, {"nodeSelector": {"gpu": "a100"}}
+    made = [{"name": "a100", "worker": there, "fuse": there, **one} for one in entries]
+    return {**datasets({}), "worker": here, "fuse": here, "pools": made, **values}
+
+
 MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "heap over the limit": (
         worker(jvm={"heap": "4Gi"}),
@@ -75,6 +82,39 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "anonymous and writable": (
         datasets({"s3": {"anonymous": True}, "writable": True}),
         "it is writable, and s3.anonymous says to read without keys: remove one of them",
+    ),
+    "pool on the same nodes": (
+        pools({"fuse": {"nodeSelector": {"zone": "b"}}}),
+        "pools[0] (a100): its fuse.nodeSelector does not keep it off nodes of the release itself",
+    ),
+    "two pools on the same nodes": (
+        pools({}, {"name": "b"}),
+        "pools[1] (b): its worker.nodeSelector does not keep it off nodes of pool a100, which would get two",
+    ),
+    "pool of a taken name": (pools({}, {}), "pools[1] (a100): the name is taken by pools[0]"),
+    "pool with an unknown dataset": (
+        pools({"datasets": {"coco": {}}}),
+        "pools[0] (a100): datasets holds coco, which is no dataset: write one of imagenet",
+    ),
+    "pools of a StatefulSet": (
+        pools({}, worker={"kind": "StatefulSet", "nodeSelector": {"gpu": "t4"}}),
+        "worker.kind is StatefulSet: write worker.kind DaemonSet, or remove pools",
+    ),
+    "heap over the limit in a pool": (
+        pools({"worker": {"nodeSelector": {"gpu": "a100"}, "jvm": {"heap": "4Gi"}}}),
+        "pools[0] (a100): worker.resources.limits.memory is 4Gi, but heap 4Gi",
+    ),
+    "client cache over the limit in a pool": (
+        pools({"datasets": {"imagenet": {"clientCache": {"size": "64Gi"}}}}),
+        "pools[0] (a100): datasets[0].fuse.resources.limits.memory is 3584Mi",
+    ),
+    "dataset and pool of one name": (
+        {**pools({"name": "val"}), **datasets({}, {"name": "imagenet-val"})},
+        "DaemonSet cache-alluxio-fuse-fuse-imagenet-val is the release's, too: write another name",
+    ),
+    "dataset with a place of its own beside pools": (
+        {**pools({}), **datasets({"fuse": {"nodeSelector": {"gpu": "t4"}}})},
+        "datasets[0].fuse.nodeSelector places a dataset in all pools alike",
     ),
     "derived property": (
         worker(properties={"alluxio.worker.tieredstore.levels": "2"}),
@@ -231,6 +271,8 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
     "two masters": ({"master": {"replicas": 2}}, "replicas"),
     "privileged is no value": ({"fuse": {"privileged": False}}, "privileged"),
     "password": ({"awsProfile": {"secretKey": "x"}}, "secretKey"),
+    "placed pool": (pools({"name": "A100"}), "pattern"),
+    "value of a pool": (pools({"fuse": {"mountRoot": "/x"}}), "mountRoot"),
     "mode": (datasets({"readers": {"uid": 0, "gid": 0, "mode": "755"}}), "pattern"),
     "path that climbs": ({"fuse": {"mountRoot": "/mnt/"}}, "pattern"),
 }

@@ -59,26 +59,35 @@ def test_it_is_planned_and_rendered(name: str) -> None:
     assert made.environment == name
 
 
-def test_pools_share_one_shape_and_say_so() -> None:
+def test_each_pool_has_the_shape_of_its_own_nodes() -> None:
     hosts = fleet("staging")
     for host in hosts.values():
         host["variables"]["alluxio_datasets"][0]["bytes"] = "1Ti"
     made = plan(hosts)
     t4, a100 = made.nodes["staging-t4-1"], made.nodes["staging-a100-1"]
-    assert t4["worker"]["tiers"] == a100["worker"]["tiers"]
-    assert t4["fuse/imagenet"]["heap"] == a100["fuse/imagenet"]["heap"]
-    assert a100["node"]["memory_page_cache"].amount > t4["node"]["memory_page_cache"].amount
-    (warning,) = [one for one in made.warnings if one["path"] == "gpu_nodes"]
-    assert "staging-a100-1" in warning["message"]
+    cached = [node["fuse/imagenet"]["client_cache"].amount.size for node in (t4, a100)]
+    assert cached[1] > 1.5 * cached[0]
+    assert [one for one in made.warnings if one["path"] == "gpu_nodes"] == []
+    pools = {made.pool(host): pool.nodes for pool in made.fleet["pools"].amount for host in pool.nodes}
+    assert sorted(map(sorted, pools.values())) == [["staging-a100-1"], ["staging-t4-1", "staging-t4-2"]]
+    values = chart_values(made)
+    (other,) = values["pools"]
+    whole = {values["worker"]["nodeSelector"]["alluxio-fuse/alluxio-fuse.worker"], other["name"]}
+    assert whole in ({"true", "gpu-t4"}, {"true", "gpu-a100"})
+    assert other["worker"]["nodeSelector"] == {"alluxio-fuse/alluxio-fuse.worker": other["name"]}
+    assert other["datasets"]["imagenet"]["clientCache"] != values["datasets"][0]["fuse"]["clientCache"]
 
 
 def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
     production, managed = plan(fleet("production")).nodes, plan(fleet("managed")).nodes
     assert production["prod-cpu-1"]["node"]["labels"].amount == {"alluxio-fuse/alluxio-fuse.master": "true"}
-    assert production["prod-h100-1"]["node"]["labels"].amount == {
-        "alluxio-fuse/alluxio-fuse.worker": "true",
-        "alluxio-fuse/alluxio-fuse.fuse": "true",
-    }
+    pools = {production[host]["node"]["pool"].amount: host for host in ("prod-h100-1", "prod-a100-1")}
+    assert len(pools) == 2
+    for pool, host in pools.items():
+        assert production[host]["node"]["labels"].amount == {
+            "alluxio-fuse/alluxio-fuse.worker": pool or "true",
+            "alluxio-fuse/alluxio-fuse.fuse": pool or "true",
+        }
     assert managed["managed-gpu-2"]["node"]["labels"].amount == {}
 
 

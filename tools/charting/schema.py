@@ -190,6 +190,22 @@ DATASET = closed(
     "name",
 )
 
+FUSE_OF_POOL = {**FUSE_OF_DATASET, "terminationGracePeriodSeconds": integer(1)}
+
+#: What nodes unlike the release's own have otherwise than `worker`, `jobWorker`, `fuse` and `datasets[].fuse` say.
+POOL = closed(
+    {
+        "name": {**DEFINITIONS["name"], "maxLength": 30},
+        "worker": closed({"tiers": items(TIER, minItems=1), **JAVA, "pageCache": SPARE, **POD}),
+        "jobWorker": closed(JAVA),
+        "fuse": closed(FUSE_OF_POOL),
+        "datasets": {"type": "object", "additionalProperties": closed(FUSE_OF_DATASET)},
+    },
+    "name",
+    "worker",
+    "fuse",
+)
+
 VALUES: dict[str, Schema] = {
     "nameOverride": string(),
     "fullnameOverride": string(),
@@ -237,6 +253,7 @@ VALUES: dict[str, Schema] = {
         }
     ),
     "jobWorker": closed(JAVA),
+    "pools": items(POOL),
     "fuse": closed(
         {
             "enabled": BOOL,

@@ -1,11 +1,7 @@
 {{- /* What the values may not say, one sentence per line, each with what to write. */ -}}
 {{- define "alluxio.refusals" -}}
-{{- include "alluxio.memoryRefusals" . }}
-{{- include "alluxio.tierRefusals" . }}
-{{- include "alluxio.propertyRefusals" . }}
-{{- include "alluxio.datasetRefusals" . }}
-{{- include "alluxio.labelRefusals" . }}
-{{- include "alluxio.envRefusals" . }}
+{{- include "alluxio.nodeRefusals" . }}
+{{- include "alluxio.poolRefusals" . }}
 {{- $values := .Values }}
 {{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
 image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
@@ -52,6 +48,16 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- $names := list -}}
 {{- range .Values.datasets -}}{{- $names = append $names .name -}}{{- end -}}
 {{ toYaml $names }}
+{{- end }}
+
+{{- /* Those of services on nodes, which each pool has of its own. */ -}}
+{{- define "alluxio.nodeRefusals" -}}
+{{- include "alluxio.memoryRefusals" . }}
+{{- include "alluxio.tierRefusals" . }}
+{{- include "alluxio.propertyRefusals" . }}
+{{- include "alluxio.datasetRefusals" . }}
+{{- include "alluxio.labelRefusals" . }}
+{{- include "alluxio.envRefusals" . }}
 {{- end }}
 
 {{- define "alluxio.memoryRefusals" -}}

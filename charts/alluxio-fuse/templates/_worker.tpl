@@ -1,4 +1,4 @@
-{{- /* The pod template of workers, the same for both kinds. */ -}}
+{{- /* The pod template of workers, the same for both kinds. Takes a root of `alluxio.pools`. */ -}}
 {{- define "alluxio.workerPod" -}}
 {{- $values := deepCopy .Values.worker }}
 {{- with .Values.fuse.startupTaint }}
@@ -7,7 +7,7 @@
 {{- end }}
 {{- end }}
 {{- $components := list "worker" "job-worker" }}
-{{- $scope := dict "root" . "component" "worker" "components" $components "values" $values }}
+{{- $scope := dict "root" . "component" (include "alluxio.component" (dict "root" . "kind" "worker")) "components" $components "values" $values }}
 {{- $flags := "-Dalluxio.worker.hostname=$(POD_IP) -Dalluxio.locality.node=$(NODE_NAME)" }}
 metadata:
   {{- include "alluxio.podMetadata" $scope | nindent 2 }}
@@ -21,7 +21,7 @@ spec:
   {{- include "alluxio.restrictedPod" . | nindent 2 }}
   initContainers:
     {{- range $components }}
-    {{- include "alluxio.configureContainer" (dict "root" $ "component" .) | nindent 4 }}
+    {{- include "alluxio.configureContainer" (dict "root" $ "component" . "key" (include "alluxio.component" (dict "root" $ "kind" .))) | nindent 4 }}
     {{- end }}
     {{- with include "alluxio.verifyContainer" (dict "root" . "tiers" true) | trim }}{{ . | nindent 4 }}{{ end }}
     {{- if .Values.shortCircuit.enabled }}

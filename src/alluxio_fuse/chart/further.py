@@ -27,6 +27,7 @@ _SAID_BY: Final[Mapping[str, str]] = {
     "storageClass": "say alluxio_kubernetes.storage_class",
     "replicas": "say it by the hosts in group masters",
     "tiers": "say alluxio_cache_tiers",
+    "pools": "say them by groups of the inventory below gpu_nodes",
     "jvm": "say alluxio_overrides, as {service}.heap",
     "resources": "say alluxio_overrides, as {service}.container_memory or {service}.cpu_request",
     "properties": "say alluxio_overrides, as {service}.properties",

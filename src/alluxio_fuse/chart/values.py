@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from alluxio_fuse import names
 from alluxio_fuse.chart.further import findings, joined
 from alluxio_fuse.chart.owned import CHART, is_owned
 from alluxio_fuse.kubernetes.objects import password_name
@@ -19,10 +20,12 @@ from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 MIB = 2**20
+Nodes = Mapping[str, Mapping[str, Amounts]]
+_FUSE = "fuse/"
 
 
 class UnlikeNodesError(ValueError):
-    """Nodes whose services differ: one DaemonSet has one shape."""
+    """Nodes of a pool whose services differ: one DaemonSet has one shape."""
 
 
 def chart_values(
@@ -51,12 +54,17 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
     nodes = {host: {name: amounts(one) for name, one in services.items()} for host, services in plan.nodes.items()}
     cluster: Kubernetes = fleet["kubernetes"]
     name = plan.name
-    master, worker = _shared(nodes, "master"), _shared(nodes, "worker")
-    on_master = _placed(cluster, {f"alluxio-fuse/{name}.master": "true"})
-    on_worker = _placed(cluster, cluster.node_selector or {f"alluxio-fuse/{name}.worker": "true"})
-    on_fuse = _placed(cluster, cluster.node_selector or {f"alluxio-fuse/{name}.fuse": "true"})
-    points = _mount_points(nodes)
-    datasets = [_dataset(one, _shared(nodes, f"fuse/{one['name']}"), secrets, points) for one in plan.datasets]
+    pools: dict[str, dict[str, Mapping[str, Amounts]]] = {}
+    for host, services in nodes.items():
+        if any(service.startswith(_FUSE) for service in services):
+            pools.setdefault(plan.pool(host), {})[host] = services
+    first = pools.pop("")
+    bearing = next(one for one in (first, *pools.values()) if _runs(one, "worker"))
+    master, on_master = _shared(nodes, "master"), _placed(cluster, {names.node_label(name, "master"): "true"})
+    on_worker = _placed(cluster, cluster.node_selector or {names.node_label(name, "worker"): "true"})
+    on_fuse = _placed(cluster, cluster.node_selector or {names.node_label(name, "fuse"): "true"})
+    points = _mount_points(first)
+    datasets = [_dataset(one, _shared(first, f"{_FUSE}{one['name']}"), secrets, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
@@ -72,13 +80,9 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
             **on_master,
         },
         "jobMaster": _java(_shared(nodes, "job_master")),
-        "worker": {
-            **_java(worker, _memory_tiers(worker)),
-            "pageCache": "0Mi",
-            "tiers": _tiers(worker, nodes),
-            **on_worker,
-        },
-        "jobWorker": _java(_shared(nodes, "job_worker")),
+        "worker": {**_worker(bearing), "pageCache": "0Mi", **on_worker},
+        "jobWorker": _java(_shared(bearing, "job_worker")),
+        "pools": [_pool(plan, pool, theirs) for pool, theirs in pools.items()],
         "fuse": {
             "mountRoot": _shared(nodes, "node", "mount_root")["mount_root"],
             "settingsPath": _settings_path(nodes) if fleet["node_access"] else "",
@@ -89,7 +93,30 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
     }
 
 
-def _settings_path(nodes: Mapping[str, Mapping[str, Amounts]]) -> str:
+def _pool(plan: Plan, pool: str, nodes: Nodes) -> Amounts:
+    """What the nodes of a pool have otherwise than those of the first; one without workers has only where none are."""
+    works = _runs(nodes, "worker")
+    points = _mount_points(nodes)
+    label = {service: {"nodeSelector": {names.node_label(plan.name, service): pool}} for service in ("worker", "fuse")}
+    return {
+        "name": pool,
+        "worker": {**(_worker(nodes) if works else {}), **label["worker"]},
+        **({"jobWorker": _java(_shared(nodes, "job_worker"))} if works else {}),
+        "fuse": label["fuse"],
+        "datasets": {one["name"]: _fuse(_shared(nodes, f"{_FUSE}{one['name']}"), points) for one in plan.datasets},
+    }
+
+
+def _worker(nodes: Nodes) -> Amounts:
+    worker = _shared(nodes, "worker")
+    return {**_java(worker, _memory_tiers(worker)), "tiers": _tiers(worker, nodes)}
+
+
+def _runs(nodes: Nodes, service: str) -> bool:
+    return any(service in services for services in nodes.values())
+
+
+def _settings_path(nodes: Nodes) -> str:
     """The folder on the nodes with the settings of each mount."""
     files = [one["settings_file"] for services in nodes.values() for one in services.values() if "settings_file" in one]
     return str(PurePosixPath(files[0]).parent)
@@ -125,7 +152,7 @@ def chart_digest(chart: Path = CHART) -> str:
     return digest.hexdigest()
 
 
-def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str) -> Amounts:
+def _shared(nodes: Nodes, service: str, *keys: str) -> Amounts:
     """The amounts that all nodes with a service agree on; the given keys, or all that the chart passes on."""
     first: tuple[str, Amounts] | None = None
     for host, services in nodes.items():
@@ -139,7 +166,7 @@ def _shared(nodes: Mapping[str, Mapping[str, Amounts]], service: str, *keys: str
             other = ", ".join(key for key in mine if mine[key] != first[1].get(key))
             raise UnlikeNodesError(
                 f"{service}: {first[0]} and {host} differ in {other}, and a DaemonSet is the same on every node: "
-                "install a release per kind of node, or set alluxio_overrides to one amount"
+                "put them into groups of their own below gpu_nodes"
             )
     if first is None:
         raise ValueError(f"the plan has no {service} on any node")
@@ -196,7 +223,7 @@ def _memory_tiers(worker: Amounts) -> int:
     return sum(tier.quota for tier in tiers if tier.medium == "memory")
 
 
-def _tiers(worker: Amounts, nodes: Mapping[str, Mapping[str, Amounts]]) -> list[Amounts]:
+def _tiers(worker: Amounts, nodes: Nodes) -> list[Amounts]:
     tiers: list[PlannedTier] = worker["tiers"]
     return [
         {
@@ -210,7 +237,7 @@ def _tiers(worker: Amounts, nodes: Mapping[str, Mapping[str, Amounts]]) -> list[
     ]
 
 
-def _mount_points(nodes: Mapping[str, Mapping[str, Amounts]]) -> list[PurePosixPath]:
+def _mount_points(nodes: Nodes) -> list[PurePosixPath]:
     return [
         PurePosixPath(medium["path"])
         for services in nodes.values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,7 +16,7 @@ from alluxio_fuse.plan import Plan
 WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
 REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
-FUSE = "fuse-"  # and the dataset: the component
+FUSE = "fuse-"  # and the dataset: the component, with that of a pool after a dot
 PASSWORD = "rpc-password"  # noqa: S105 - the chart's name of the volume
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
@@ -35,12 +35,12 @@ def endpoints(
     masters = [pod for pod in running if _component(pod) == "master"]
     found: dict[str, Any] = {"fuse": {}, "identity": {}, **_others(everybody, deployment)}
     for kind in ("worker", "master"):
-        found[kind] = sorted(_address(pod, kind) for pod in running if _component(pod) == kind)
+        found[kind] = sorted(_address(pod, kind) for pod in running if _kind(pod) == kind)
     cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
     for pod in running:
-        if not _component(pod).startswith(FUSE):
+        if not (dataset := _dataset(pod)):
             continue
-        node, dataset = pod["spec"]["nodeName"], _component(pod).removeprefix(FUSE)
+        node = pod["spec"]["nodeName"]
         found["fuse"].setdefault(node, {})[dataset] = _address(pod, "fuse")
         found["identity"].setdefault(node, {})[dataset] = f"{cluster}/{pod['metadata']['uid']}"
     return found
@@ -86,8 +86,19 @@ def progress(component: str, have: int, one: Wanted) -> str:
 
 def planned(plan: Plan) -> dict[str, int]:
     """By component of a DaemonSet, on how many nodes of the plan it is to run."""
-    services = (name for services in plan.nodes.values() for name in services)
-    return dict(Counter(name.replace("/", "-") for name in services if name == "worker" or name.startswith("fuse/")))
+    return dict(Counter(component for its in components(plan).values() for component in its))
+
+
+def components(plan: Plan) -> dict[str, list[str]]:
+    """By node of the plan, the components of DaemonSets that run there."""
+    return {
+        host: [
+            names.component(service.replace("/", "-"), plan.pool(host))
+            for service in services
+            if service == "worker" or service.startswith("fuse/")
+        ]
+        for host, services in plan.nodes.items()
+    }
 
 
 def wanted(controllers: Iterable[Mapping[str, Any]], least: Mapping[str, int] | None = None) -> dict[str, Wanted]:
@@ -191,18 +202,25 @@ def rolling(installed: Iterable[Mapping[str, Any]], rendered: Iterable[Mapping[s
     return {component for component, template in before.items() if after.get(component, template) != template}
 
 
-def taken(pods: Iterable[Mapping[str, Any]], datasets: Sequence[str], deployment: str) -> list[dict[str, str]]:
-    """FUSE pods of a release that an install takes from their readers, as `told_of` gives them.
+def taken(pods: Iterable[Mapping[str, Any]], plan: Plan, *, installs: bool = True) -> list[dict[str, str]]:
+    """FUSE pods of a release that a run takes from their readers, as `told_of` gives them.
 
-    They are of a dataset that is not planned any more, or of a version without the password that masters will want.
-    datasets: names of those that are planned.
+    Their node is labelled for another pool; or, where the run installs the release, they are of a dataset that is not
+    planned any more, or of a version without the password that masters will want.
     """
-    fuse = [pod for pod in pods if _component(pod).startswith(FUSE) and not pod["metadata"].get("deletionTimestamp")]
+    wanted, datasets = components(plan), {one["name"] for one in plan.datasets}
+    fuse = [pod for pod in pods if _dataset(pod) and not pod["metadata"].get("deletionTimestamp")]
     return [
-        told_of(pod, deployment)
+        told_of(pod, plan.name)
         for pod in fuse
-        if _component(pod).removeprefix(FUSE) not in datasets or not _has_password(pod)
+        if _moved(pod, wanted, datasets) or (installs and (_dataset(pod) not in datasets or not _has_password(pod)))
     ]
+
+
+def _moved(pod: Mapping[str, Any], wanted: Mapping[str, Sequence[str]], datasets: Collection[str]) -> bool:
+    """Whether its node is to have the dataset by a pod of another pool; unknown nodes keep what they have."""
+    here = wanted.get(str(pod["spec"].get("nodeName", "")))
+    return here is not None and _dataset(pod) in datasets and _component(pod) not in here
 
 
 def _has_password(pod: Mapping[str, Any]) -> bool:
@@ -235,10 +253,9 @@ def read_through(
 
 def told_of(pod: Mapping[str, Any], deployment: str) -> dict[str, str]:
     """{name: its component, pod, node, mount_point: of FUSE, else empty}."""
-    component = _component(pod)
-    dataset = component.removeprefix(FUSE) if component.startswith(FUSE) else ""
+    dataset = _dataset(pod)
     return {
-        "name": component,
+        "name": _component(pod),
         "pod": str(pod["metadata"]["name"]),
         "node": str(pod["spec"].get("nodeName", "")),
         "mount_point": names.mount_point(deployment, dataset) if dataset else "",
@@ -292,6 +309,16 @@ def _statuses(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _component(pod: Mapping[str, Any]) -> str:
     return str((pod["metadata"].get("labels") or {}).get(COMPONENT, ""))
+
+
+def _kind(pod: Mapping[str, Any]) -> str:
+    """Its component, whatever the pool."""
+    return _component(pod).partition(".")[0]
+
+
+def _dataset(pod: Mapping[str, Any]) -> str:
+    """The dataset of a FUSE pod; empty of others."""
+    return _kind(pod).removeprefix(FUSE) if _kind(pod).startswith(FUSE) else ""
 
 
 def _runs(pod: Mapping[str, Any]) -> bool:

@@ -81,6 +81,11 @@ class Plan:
         services = self.nodes[host].items()
         return {name.removeprefix(_FUSE): service for name, service in services if name.startswith(_FUSE)}
 
+    def pool(self, host: str) -> str:
+        """The pool of a node in a Kubernetes cluster; empty: the first, which has no name, and other platforms."""
+        value = self.nodes[host]["node"].get("pool")
+        return str(value.amount) if value else ""
+
     def each(self, name: str) -> list[Service]:
         """The service of that name on each node that has one."""
         return [services[name] for services in self.nodes.values() if name in services]

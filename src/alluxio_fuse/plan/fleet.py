@@ -19,7 +19,10 @@ from alluxio_fuse.plan.sizes import Sizes
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Everything that the values of a node depend on, its name and address apart: nodes alike are planned once."""
+    """Everything that the values of a node depend on, its name and address apart: nodes alike are planned once.
+
+    groups: where pods are the same in a group, those of the inventory that hold GPU nodes only.
+    """
 
     master: bool
     gpu_node: bool
@@ -38,6 +41,7 @@ class Kind:
     fuse_device: bool
     layers: bool
     architecture: str
+    groups: tuple[str, ...]
     tiers: tuple[CacheTier, ...] = field(compare=False)
 
 

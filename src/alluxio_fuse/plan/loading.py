@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from alluxio_fuse.plan.intent import Kubernetes
-from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedStage, PlannedTier
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedPool, PlannedStage, PlannedTier
 from alluxio_fuse.plan.values import Service, Value
 
 
@@ -32,5 +32,6 @@ _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tiers": lambda raw: [PlannedTier(**one) for one in raw],
     "stage": lambda raw: PlannedStage(**raw),
     "gate": _gate,
+    "pools": lambda raw: [PlannedPool(**one) for one in raw],
     "kubernetes": Kubernetes.model_validate,
 }

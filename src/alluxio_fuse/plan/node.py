@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from alluxio_fuse import names
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Shape, Tier, allocate
@@ -75,8 +74,6 @@ def plan_node(
         kind.gpus, fleet.workload, fleet.sample_share, (declared.mb_per_s, declared.files_per_s) if declared else None
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
-    if fleet.intent.capabilities.in_pods:
-        services["node"]["labels"] = _labels(kind, fleet, hosts_worker=hosts_worker)
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)
     services["node"]["cpus_workload"] = training
     files = nofile(kind.nofile)
@@ -235,7 +232,7 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
 
 
 def alike(other: NodePlan, model: NodePlan, fleet: Fleet) -> NodePlan:
-    """A node with the worker and the FUSE of another one, since a DaemonSet is the same on every node.
+    """A node with the worker and the FUSE of another one, as those of a pool have the same.
 
     What it has left is page cache, the fastest level there is.
     """
@@ -257,14 +254,6 @@ def fits(planned: NodePlan) -> bool:
     return planned.layout.memory <= planned.budget.caches and all(
         planned.layout.used(room) <= there.get((room.medium, room.base), 0) for room in disks
     )
-
-
-def _labels(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Value[dict[str, str]]:
-    """Labels of the Node object; with a selector of the user's only the master's are needed."""
-    picked = bool(fleet.intent.alluxio_kubernetes.node_selector)
-    runs = {"master": kind.master, "worker": hosts_worker and not picked, "fuse": kind.gpu_node and not picked}
-    amount = {names.node_label(fleet.name, service): "true" for service, here in runs.items() if here}
-    return Value(amount, "labels", "pods run where the plan put them", "groups masters and gpu_nodes")
 
 
 def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:

@@ -72,6 +72,14 @@ class PlannedStage:
     per_file: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedPool:
+    """GPU nodes of a Kubernetes cluster whose pods are the same. The first pool of a fleet has the name ""."""
+
+    name: str
+    nodes: list[str]
+
+
 def plain(amount: Any) -> Any:
     """An amount as plan.json holds it: parts of a gate that there are not are left out."""
     if isinstance(amount, list):
@@ -81,4 +89,4 @@ def plain(amount: Any) -> Any:
     if isinstance(amount, PlannedGate):
         found = asdict(amount)
         return {key: found[key] for key in found if key not in ("training", "planned") or found[key] is not None}
-    return asdict(amount) if isinstance(amount, PlannedCache | PlannedStage | PlannedTier) else amount
+    return asdict(amount) if isinstance(amount, PlannedCache | PlannedPool | PlannedStage | PlannedTier) else amount

@@ -26,8 +26,9 @@ from alluxio_fuse.plan.intent import SECRETS, FleetIntent, NodeIntent, Room
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
-from alluxio_fuse.plan.node import NodePlan, alike, fits, plan_node
+from alluxio_fuse.plan.node import NodePlan, plan_node
 from alluxio_fuse.plan.overrides import Overrides
+from alluxio_fuse.plan.pools import inventory_groups, pooled
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
 from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
 from alluxio_fuse.plan.refusals import Refused, did_you_mean
@@ -82,8 +83,16 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     check_distributions(facts, problems)
     warn_of_restarts(intent, facts, problems)
     state_dir = names.state_dir(intent.alluxio_name)
+    in_groups = intent.capabilities.in_pods and not intent.alluxio_kubernetes.node_selector
+    below = inventory_groups({name: host["groups"] for name, host in said.items()}) if in_groups else {}
     kinds = {
-        name: kind_of(list(said[name]["groups"]), *known, state_dir, runs_cluster=intent.capabilities.runs_cluster)
+        name: kind_of(
+            list(said[name]["groups"]),
+            *known,
+            state_dir,
+            runs_cluster=intent.capabilities.runs_cluster,
+            below=below.get(name, ()),
+        )
         for name, known in read.items()
     }
     nodes = _nodes(read, kinds, intent, problems)
@@ -186,7 +195,7 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         divided = with_worker[kind] if hosts_worker else budget(kind, fleet, hosts_worker=False)
         plans[kind] = plan_node(kind, title, fleet, mounts, problems, divided=divided, hosts_worker=hosts_worker)
     if fleet.intent.capabilities.in_pods and not problems.findings:
-        plans = _one_shape(plans, fleet, problems)
+        plans = pooled(plans, nodes, fleet, problems)
     for kind, title in titles.items():
         check_node(plans[kind], problems)
         check_mounts(plans[kind], fleet, problems)
@@ -212,35 +221,6 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         warnings=[{"path": path, "message": message} for path, message in dict.fromkeys(problems.warnings)],
         assumptions=assumptions(fleet, plans.values(), shapes_given(fleet)),
     )
-
-
-def _one_shape(plans: Mapping[Kind, NodePlan], fleet: Fleet, problems: Problems) -> dict[Kind, NodePlan]:
-    """Pods are the same on every node: of the GPU nodes' own plans the first that fits all, least memory first."""
-    bearing = sorted((one for one in plans.values() if one.hosts_worker), key=lambda one: one.budget.caches)
-    if len(bearing) < 2:
-        return dict(plans)
-    for model in bearing:
-        made = {kind: alike(one, model, fleet) if one.hosts_worker else one for kind, one in plans.items()}
-        if all(fits(one) for one in made.values()):
-            break
-    else:
-        paths = sorted({room.base for one in bearing for room in one.layout.rooms if room.medium != "memory"})
-        problems.refuse(
-            "gpu_nodes",
-            ", ".join(one.example for one in bearing),
-            f"pods are the same on every node, and no node's caches fit all others (media: {', '.join(paths)})",
-            "mount the media of every pool at the same path, bound them by alluxio_cache_tiers[].budget,"
-            " or give each pool a release (alluxio_name) of its own",
-        )
-        return dict(plans)
-    more = [one.example for one in bearing if one.layout.capacity > model.layout.capacity]
-    if more:
-        problems.warn(
-            "gpu_nodes",
-            f"pods are the same on every node, as {model.example} can have them: what {', '.join(more)} could hold more"
-            " is page cache, unless each pool has a release of its own",
-        )
-    return made
 
 
 def _warn_of_remote_worker(title: str, planned: NodePlan, problems: Problems) -> None:

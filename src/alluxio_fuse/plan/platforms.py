@@ -13,8 +13,8 @@ class Capabilities:
 
     verbs: entry points of its role. It leaves out what it cannot do, or has no need of: what it makes on nodes, role
     `undo` removes. runs_cluster: masters and workers are the deployment's own, else FUSE alone is, on the node itself,
-    with the node's libfuse and as a unit of systemd. in_pods: Kubernetes places the services, in pods that are all
-    alike, with networks and memory of their own.
+    with the node's libfuse and as a unit of systemd. in_pods: Kubernetes places the services, in pods that are
+    alike in each pool of nodes, with networks and memory of their own.
     """
 
     verbs: tuple[str, ...]

@@ -153,8 +153,16 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
         return None
 
 
-def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str, *, runs_cluster: bool) -> Kind:
-    """What the values of a node depend on."""
+def kind_of(
+    groups: list[str],
+    intent: NodeIntent,
+    facts: Facts,
+    state_dir: str,
+    *,
+    runs_cluster: bool,
+    below: tuple[str, ...] = (),
+) -> Kind:
+    """What the values of a node depend on. below: its groups within the GPU nodes, where pods follow from them."""
     gpus: dict[str, int] = {}
     if intent.alluxio_gpus is None:
         for found in facts.gpus:
@@ -184,6 +192,7 @@ def kind_of(groups: list[str], intent: NodeIntent, facts: Facts, state_dir: str,
         fuse_device=facts.fuse.device,
         layers=facts.layers,
         architecture=facts.architecture,
+        groups=below,
         tiers=tiers,
     )
 

@@ -11,6 +11,7 @@ from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.parts import FleetGate, PlannedGate
 from alluxio_fuse.plan.places import mount_parent
+from alluxio_fuse.plan.pools import planned_pools
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
@@ -67,6 +68,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     )
     if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
+        values["pools"] = planned_pools(plans)
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluxio_fuse import containers, restarts, targets
+from alluxio_fuse import containers, names, restarts, targets
 from alluxio_fuse.chart import values
 from alluxio_fuse.kubernetes import consumers as readers
 from alluxio_fuse.kubernetes import objects, pods, policy
@@ -26,12 +26,14 @@ _ROLE = "platform_kubernetes"
 class Kubernetes:
     """What platform `kubernetes` makes on a host, and what it takes from the controller.
 
-    parents: folders above the mount points, {path, uid, gid, mode}. owned: items of the ownership record. ca_files: on
-    the controller. values: of the chart, for the plan and as the user says beside it; None where nodes are not known.
+    parents: folders above the mount points, {path, uid, gid, mode}. owned: items of the ownership record. components:
+    by dataset, the label of the host's FUSE pods. ca_files: on the controller. values: of the chart, for the plan and
+    as the user says beside it; None where nodes are not known.
     """
 
     parents: list[dict[str, Any]]
     owned: list[dict[str, Any]]
+    components: dict[str, str]
     ca_files: list[str]
     values: Amounts | None
 
@@ -54,6 +56,9 @@ def kubernetes(
     return Kubernetes(
         parents=targets.mount_parents(plan, host),
         owned=targets.mount_folders(plan, host, _ROLE),
+        components={
+            one["name"]: names.component(f"{pods.FUSE}{one['name']}", plan.pool(host)) for one in plan.datasets
+        },
         ca_files=containers.ca_files(plan),
         values=values.chart_values(plan, secrets, addresses, digest) if nodes is not None else None,
     )
@@ -165,19 +170,27 @@ def release_owner(cluster: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ReleasePods:
-    """What pods of a release tell: `alluxio_fuse.kubernetes.pods.endpoints`, and those that an install takes away."""
+    """What pods of a release tell: `alluxio_fuse.kubernetes.pods.endpoints`, and those that a run takes away."""
 
     endpoints: dict[str, Any]
     taken: list[dict[str, str]]
 
 
 def release_pods(
-    resources: Resources, deployment: str, *, everybody: Resources = (), datasets: Sequence[str] | None = None
+    resources: Resources,
+    deployment: str,
+    *,
+    everybody: Resources = (),
+    plan: Plan | None = None,
+    external: bool = False,
 ) -> ReleasePods:
-    """What pods of a release tell; everybody: pods of all namespaces; datasets: names of those that are planned."""
+    """What pods of a release tell; everybody: pods of all namespaces; plan: what a run makes of them.
+
+    external: whether another tool installs the release.
+    """
     return ReleasePods(
         endpoints=pods.endpoints(resources, everybody, deployment),
-        taken=pods.taken(resources, datasets, deployment) if datasets is not None else [],
+        taken=pods.taken(resources, plan, installs=not external) if plan else [],
     )
 
 

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from planned import plan_of
 
 from alluxio_fuse.kubernetes import objects, pods
+from alluxio_fuse.plan import Plan
 
 
 def pod(component: str, node: str = "gpu-1", ready: bool = True, **status: Any) -> dict[str, Any]:
@@ -226,7 +228,38 @@ def test_an_install_takes_what_is_not_planned_and_what_has_no_password() -> None
         return one
 
     there = [made("master"), made("worker", "config"), made("fuse-a", "config"), made("fuse-b", "rpc-password")]
-    assert [one["mount_point"] for one in pods.taken(there, ["a", "b"], "x")] == ["/mnt/x/a/data"]
-    assert [one["mount_point"] for one in pods.taken(there, ["a"], "x")] == ["/mnt/x/a/data", "/mnt/x/b/data"]
+
+    def planned(*datasets: str) -> Plan:
+        mounts: dict[str, dict[str, Any]] = {f"fuse/{name}": {} for name in datasets}
+        return plan_of("x", {"datasets": [{"name": name} for name in datasets]}, {"n1": {"node": {}, **mounts}})
+
+    assert [one["mount_point"] for one in pods.taken(there, planned("a", "b"))] == ["/mnt/x/a/data"]
+    assert [one["mount_point"] for one in pods.taken(there, planned("a"))] == ["/mnt/x/a/data", "/mnt/x/b/data"]
+    assert pods.taken(there, planned("a"), installs=False) == []
     there[2]["metadata"]["deletionTimestamp"] = "now"
-    assert pods.taken(there, ["a", "b"], "x") == []
+    assert pods.taken(there, planned("a", "b")) == []
+
+
+def test_pods_of_another_pool_than_their_nodes_are_taken_whoever_installs() -> None:
+    services: dict[str, dict[str, Any]] = {"worker": {}, "fuse/a": {}}
+    nodes = {"n1": {"node": {"pool": ""}, **services}, "n2": {"node": {"pool": "big"}, **services}}
+    plan = plan_of("x", {"datasets": [{"name": "a"}]}, nodes)
+    assert pods.planned(plan) == {"worker": 1, "fuse-a": 1, "worker.big": 1, "fuse-a.big": 1}
+    there = [
+        pod("fuse-a", "n1"),
+        pod("fuse-a.big", "n2"),
+        pod("fuse-a", "n2"),
+        pod("worker", "n2"),
+        pod("fuse-a", "n9"),
+    ]
+    for one in there:
+        one["spec"]["volumes"] = [{"name": "rpc-password"}]
+    for installs in (True, False):
+        (found,) = pods.taken(there, plan, installs=installs)
+        assert (found["name"], found["node"], found["mount_point"]) == ("fuse-a", "n2", "/mnt/x/a/data")
+
+
+def test_pods_of_a_pool_are_found_by_dataset_and_kind() -> None:
+    found = pods.endpoints([pod("worker.big", "n2"), pod("fuse-a.big", "n2"), pod("master", "n1")])
+    assert list(found["fuse"]["n2"]) == ["a"]
+    assert len(found["worker"]) == 1

@@ -170,7 +170,7 @@ def jvm_flags(heap: int, direct: int, java: int, cpus: int) -> tuple[list[str], 
 
 @rule("a pod that asks for more than its node has left is never placed")
 def cpu_request(role: Role, scarce: bool) -> tuple[int, str]:
-    """Thousandths of a processor, the same on every node, since a DaemonSet is. scarce: see `requests_scarce`."""
+    """Thousandths of a processor, the same on every node. scarce: see `requests_scarce`."""
     if scarce:
         return SMALL_CPU_REQUEST[role], "beside training some node has too few for the chart's own requests"
     return CPU_REQUEST[role], "the chart's own request"

@@ -1,0 +1,102 @@
+"""In a Kubernetes cluster, which nodes have the same pods, and which have pods of their own."""
+
+from typing import Any
+
+import pytest
+from fleets import facts
+
+from alluxio_fuse.plan import Plan, plan
+from alluxio_fuse.plan.pools import inventory_groups
+from alluxio_fuse.plan.values import amounts
+
+DATASET = {"name": "imagenet", "source": "s3://bucket/imagenet", "files": 1_300_000, "bytes": "150Gi"}
+SAID = {"alluxio_platform": "kubernetes", "alluxio_datasets": [DATASET]}
+
+
+def planned(nodes: dict[str, tuple[int, list[str]]], **said: Any) -> Plan:
+    """A plan of {host: (GiB of memory, its groups below gpu_nodes)}, and of a master."""
+    hosts = {"cpu": {"groups": ["masters"], "variables": SAID | said, "facts": facts(memory=32, cpus=8)}}
+    for name, (memory, groups) in nodes.items():
+        about = facts(memory=memory, cpus=32, gpus=("NVIDIA A100-SXM4-80GB",))
+        hosts[name] = {"groups": ["gpu_nodes", *groups], "variables": SAID | said, "facts": about}
+    return plan(hosts)
+
+
+def pools(made: Plan) -> dict[str, list[str]]:
+    return {one.name: one.nodes for one in made.fleet["pools"].amount}
+
+
+def held(made: Plan, host: str) -> int:
+    """Bytes of datasets that a node's worker and FUSE hold."""
+    services = {name: amounts(one) for name, one in made.nodes[host].items()}
+    return int(sum(tier.quota for tier in services["worker"]["tiers"]) + services["fuse/imagenet"]["client_cache"].size)
+
+
+SMALL, BIG = (64, ["gpu_t4"]), (1024, ["gpu_a100"])
+
+
+def test_each_group_of_unlike_nodes_has_pods_of_its_own_plan() -> None:
+    made = planned({"t4-1": SMALL, "t4-2": SMALL, "a100-1": BIG})
+    assert pools(made) == {"": ["t4-1", "t4-2"], "gpu-a100": ["a100-1"]}
+    assert held(made, "a100-1") > 150 * 2**30 > held(made, "t4-1")
+    assert not [one for one in made.warnings if one["path"] == "gpu_nodes"]
+
+
+def test_pods_find_their_nodes_by_the_amount_of_a_label() -> None:
+    made = planned({"t4-1": SMALL, "a100-1": BIG})
+    labels = {host: made.nodes[host]["node"]["labels"].amount for host in made.nodes}
+    assert labels["cpu"] == {"alluxio-fuse/alluxio-fuse.master": "true"}
+    assert set(labels["t4-1"].values()) == {"true"}
+    assert set(labels["a100-1"].values()) == {"gpu-a100"}
+    assert labels["t4-1"].keys() == labels["a100-1"].keys()
+
+
+def test_groups_of_nodes_alike_are_one_pool() -> None:
+    made = planned({"a": (256, ["rack_1"]), "b": (256, ["rack_2"])})
+    assert pools(made) == {"": ["a", "b"]}
+
+
+def test_a_pool_has_the_name_of_the_largest_group_that_it_holds_whole() -> None:
+    big = {f"a100-{rack}": (1024, ["gpu_a100", f"rack_{rack}"]) for rack in (1, 2)}
+    made = planned({"t4-1": (64, ["gpu_t4", "rack_1"]), **big})
+    assert pools(made) == {"": ["t4-1"], "gpu-a100": ["a100-1", "a100-2"]}
+
+
+def test_unlike_nodes_of_one_group_have_the_shape_of_the_smallest_and_say_so() -> None:
+    made = planned({"old": (128, ["gpu"]), "new": (1024, ["gpu"])})
+    assert pools(made) == {"": ["old", "new"]}
+    assert held(made, "old") == held(made, "new")
+    (warning,) = [one["message"] for one in made.warnings if one["path"] == "gpu_nodes"]
+    assert "new could hold more" in warning
+    assert "a group of its own below gpu_nodes" in warning
+
+
+def test_nodes_that_a_label_of_the_users_picks_are_one_pool() -> None:
+    """No label of ours tells them apart."""
+    made = planned({"t4-1": SMALL, "a100-1": BIG}, alluxio_kubernetes={"node_selector": {"pool": "gpu"}})
+    assert pools(made) == {"": ["t4-1", "a100-1"]}
+    assert held(made, "t4-1") == held(made, "a100-1")
+
+
+def test_nodes_without_a_worker_are_apart_from_those_that_have_one() -> None:
+    small = [{**DATASET, "files": 1000, "bytes": "1Gi"}]
+    made = planned({"a": (256, ["gpu"]), "b": (6, ["gpu"])}, alluxio_datasets=small)
+    assert "worker" not in made.nodes["b"]
+    assert pools(made) == {"": ["a"], "gpu-mounts": ["b"]}
+
+
+def test_a_saved_plan_has_the_same_pools() -> None:
+    made = planned({"t4-1": SMALL, "a100-1": BIG})
+    assert Plan.load(made.dump()).fleet["pools"] == made.fleet["pools"]
+
+
+@pytest.mark.parametrize(
+    ("groups", "found"),
+    [
+        ({"a": ["gpu_nodes", "big"], "b": ["masters"]}, {"a": ("big",)}),
+        ({"a": ["gpu_nodes", "debian"], "b": ["masters", "debian"]}, {"a": ()}),
+        ({"a": ["gpu_nodes", "masters", "z", "b"]}, {"a": ("b", "z")}),
+    ],
+)
+def test_groups_that_hold_others_are_no_pools(groups: dict[str, list[str]], found: dict[str, tuple[str, ...]]) -> None:
+    assert inventory_groups(groups) == found
