@@ -11,7 +11,7 @@ from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.rules.caches import BLOCK, SMALLEST_TIER, tier_need
-from alluxio_fuse.plan.rules.gate import sample_share
+from alluxio_fuse.plan.rules.gate import GpuNeed, sample_share
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.sizes import Sizes
@@ -30,6 +30,7 @@ class Kind:
     memory_limit: int | None
     cpus: float
     gpus: tuple[tuple[str, int], ...]
+    gpu_needs: tuple[GpuNeed, ...]
     workload_memory: int | None
     workload_cpus: float | None
     tiers_said: str

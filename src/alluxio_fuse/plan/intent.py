@@ -242,6 +242,16 @@ class GpuCount(Strict):
 
     model: str = Field(min_length=1, description="Model, like H100 or the name that nvidia-smi gives.")
     count: Whole = Field(ge=1, description="How many on each node.")
+    mb_per_s: Number | None = Field(
+        None, gt=0, description="MB/s (10^6) that one reads in your training, as measured. Unset: the public figure."
+    )
+    files_per_s: Number | None = Field(None, gt=0, description="Files/s that one reads; only with mb_per_s.")
+
+    @model_validator(mode="after")
+    def _files_with_bytes(self) -> Self:
+        if self.files_per_s is not None and self.mb_per_s is None:
+            raise ValueError("files_per_s without mb_per_s: say both, as measured")
+        return self
 
 
 class Gate(Strict):

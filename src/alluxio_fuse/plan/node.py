@@ -71,7 +71,11 @@ def plan_node(
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
     node_gate = gate.node_gate(
-        kind.gpus, fleet.workload, fleet.sample_share, (declared.mb_per_s, declared.files_per_s) if declared else None
+        kind.gpus,
+        fleet.workload,
+        fleet.sample_share,
+        (declared.mb_per_s, declared.files_per_s) if declared else None,
+        kind.gpu_needs,
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)

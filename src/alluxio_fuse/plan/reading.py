@@ -24,7 +24,7 @@ from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
-from alluxio_fuse.plan.rules.gate import gpu_model
+from alluxio_fuse.plan.rules.gate import GpuNeed, gpu_model
 from alluxio_fuse.plan.sizes import Sizes
 
 SAMPLE_IMAGE = 114_660
@@ -179,6 +179,11 @@ def kind_of(
         memory_limit=facts.memory.limit,
         cpus=float(facts.cpus),
         gpus=tuple(sorted(gpus.items())),
+        gpu_needs=tuple(
+            GpuNeed(gpu_model(said.model), said.mb_per_s, said.files_per_s)
+            for said in intent.alluxio_gpus or ()
+            if said.mb_per_s is not None
+        ),
         workload_memory=intent.alluxio_workload_memory,
         workload_cpus=intent.alluxio_workload_cpus,
         tiers_said="".join(tier.model_dump_json() for tier in tiers),

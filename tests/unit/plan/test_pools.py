@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fleets import facts
 
-from alluxio_fuse.plan import Plan, plan
+from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.pools import inventory_groups
 from alluxio_fuse.plan.values import amounts
 
@@ -83,6 +83,28 @@ def test_nodes_without_a_worker_are_apart_from_those_that_have_one() -> None:
     made = planned({"a": (256, ["gpu"]), "b": (6, ["gpu"])}, alluxio_datasets=small)
     assert "worker" not in made.nodes["b"]
     assert pools(made) == {"": ["a"], "gpu-mounts": ["b"]}
+
+
+def test_each_pool_may_say_what_its_gpus_need() -> None:
+    """The gate of A100s does not hang on T4s, which no public figure tells of."""
+    hosts = {"t4-1": SMALL, "a100-1": BIG}
+    said = {"model": "T4", "count": 1, "mb_per_s": 40, "files_per_s": 350}
+    base = planned(hosts).nodes["a100-1"]["node"]["gate"]
+    own = {"cpu": {"groups": ["masters"], "variables": SAID, "facts": facts(memory=32, cpus=8)}}
+    for name, (memory, groups) in hosts.items():
+        gpus = {"alluxio_gpus": [said]} if name == "t4-1" else {}
+        about = facts(memory=memory, cpus=32, gpus=("NVIDIA A100-SXM4-80GB",))
+        own[name] = {"groups": ["gpu_nodes", *groups], "variables": SAID | gpus, "facts": about}
+    made = plan(own)
+    assert made.nodes["a100-1"]["node"]["gate"] == base
+    gate = made.nodes["t4-1"]["node"]["gate"].amount
+    assert (gate.status, gate.mb_per_s) == ("derived", 40)
+
+
+def test_a_need_in_files_alone_is_refused() -> None:
+    said = {"alluxio_gpus": [{"model": "T4", "count": 1, "files_per_s": 350}]}
+    with pytest.raises(Refused, match="files_per_s without mb_per_s"):
+        planned({"t4-1": SMALL}, **said)
 
 
 def test_a_saved_plan_has_the_same_pools() -> None:

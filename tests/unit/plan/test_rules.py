@@ -164,6 +164,37 @@ def test_no_public_figure_means_a_stand_in_or_a_gap() -> None:
     assert (mixed.status, mixed.mb_per_s, mixed.gaps) == ("unknown", None, ("T4 on resnet50",))
 
 
+@pytest.mark.parametrize(
+    ("model", "workload", "measured"),
+    [("GB300", "unet3d", "B200"), ("B300", "resnet50", "H100"), ("B200", "unet3d", "B200"), ("T4", "unet3d", "T4")],
+)
+def test_a_stand_in_is_the_nearest_model_with_a_figure(model: str, workload: str, measured: str) -> None:
+    assert gate.measured_as(model, workload) == measured
+
+
+def test_figures_are_those_of_the_public_configurations() -> None:
+    """Batch over computation_time, times the size of a sample."""
+    for model, workload, seconds, sample in (
+        ("B200", "unet3d", 0.162, 146_600_628),
+        ("H100", "unet3d", 0.323, 146_600_628),
+        ("V100", "cosmoflow", 0.00936, 2_828_486),
+        ("A100", "cosmoflow", 0.00551, 2_828_486),
+    ):
+        need = gate.NEEDS[model, workload]
+        assert need.samples_per_s == pytest.approx(need.batch / seconds, rel=0.005)
+        assert need.mb_per_s == pytest.approx(need.batch / seconds * sample / 1e6, rel=0.005)
+
+
+def test_a_measured_need_of_a_gpu_stands_in_for_a_public_figure() -> None:
+    t4 = gate.GpuNeed("T4", 40.0, 350.0)
+    found = gate.node_gate((("T4", 4), ("A100", 1)), "resnet50", 1.0, None, (t4,))
+    assert (found.status, found.gaps, found.measured) == ("derived", (), ("T4",))
+    assert found.mb_per_s == pytest.approx(4 * 40 + 105.4 * 0.9, abs=0.1)
+    assert found.files_per_s == pytest.approx(4 * 350 + 919.5 * 0.9, abs=0.1)
+    assert gate.node_gate((("T4", 1),), "resnet50", 1.0, None, (gate.GpuNeed("T4", 40.0, None),)).files_per_s is None
+    assert "T4 as alluxio_gpus says" in gate.gate(found, (("T4", 4), ("A100", 1)), "resnet50").why
+
+
 @pytest.mark.parametrize(("gpus", "workload"), [((), "resnet50"), ((("H100", 8),), "none")])
 def test_nothing_to_feed_means_no_gate(gpus: tuple[tuple[str, int], ...], workload: str) -> None:
     assert gate.node_gate(gpus, workload, 1.0, None).status.startswith("none")

@@ -20,18 +20,23 @@ class Need:
     batch: int
 
 
+#: MLPerf Storage's configurations, github.com/mlcommons/storage: batch over computation_time, times a sample's size. Its
+#: B200 is there as half of H100's time, and not measured. V100 on resnet50 is of Fluid's published run.
 NEEDS: Final[dict[tuple[str, str], Need]] = {
     ("V100", "unet3d"): Need(431, 2.94, 0.90, 4),
     ("A100", "unet3d"): Need(1613, 11.0, 0.90, 7),
     ("H100", "unet3d"): Need(3177, 21.7, 0.90, 7),
+    ("B200", "unet3d"): Need(6335, 43.2, 0.90, 7),
     ("V100", "resnet50"): Need(133.7, 1166, 0.90, 256),
     ("A100", "resnet50"): Need(105.4, 919.5, 0.90, 400),
     ("H100", "resnet50"): Need(204.8, 1785.7, 0.90, 400),
+    ("V100", "cosmoflow"): Need(302, 106.8, 0.70, 1),
     ("A100", "cosmoflow"): Need(513, 181.5, 0.70, 1),
     ("H100", "cosmoflow"): Need(808, 285.7, 0.70, 1),
 }
-STAND_INS: Final = {"H200": "H100", "B200": "H100", "GB200": "H100"}
-MODELS: Final = ("GB200", "V100", "A100", "H100", "H200", "B200")
+#: Where a model has no figure of its own, whose is taken: of the same generation, else of the one before.
+STAND_INS: Final = {"H200": "H100", "GB300": "B300", "B300": "B200", "GB200": "B200", "B200": "H100"}
+MODELS: Final = ("GB300", "B300", "GB200", "V100", "A100", "H100", "H200", "B200")
 UNKNOWN: Final = "unknown"  # GPUs that are counted and not named
 ONE_FILE_PER_SAMPLE: Final = 1_000_000
 #: Part of a dataset's bytes in files of one sample each, from which on files/s count. Labels and indexes beside shards
@@ -40,6 +45,15 @@ SAMPLES_COUNT: Final = 0.1
 MOUNT_CEILING: Final = 9982.0
 HDD_CEILING: Final = 300.0
 SSD_ORDINARY: Final = 3500.0
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNeed:
+    """What one GPU of a model was measured to need, MB/s and files/s; None: nothing is said of files."""
+
+    model: str
+    mb_per_s: float
+    files_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +66,20 @@ class NodeGate:
     gaps: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
     sample_share: float = 0.0
+    measured: tuple[str, ...] = ()  # models whose need the inventory says
     planned: tuple[tuple[str, float], ...] = ()  # what GPUs and workload ask for, where less was declared
 
 
 def sample_share(sizes: Sizes) -> float:
     """Part of a dataset's bytes in files so small that each is one sample: what is read of it in files/s."""
     return sizes.share_below(ONE_FILE_PER_SAMPLE)
+
+
+def measured_as(model: str, workload: str) -> str:
+    """The model whose figure on a workload counts for this one; the last of its stand-ins where none has any."""
+    while (model, workload) not in NEEDS and model in STAND_INS:
+        model = STAND_INS[model]
+    return model
 
 
 @cache
@@ -72,20 +94,30 @@ def node_gate(
     workload: str,
     samples_in_files: float,
     declared: tuple[float | None, float | None] | None,
+    said: tuple[GpuNeed, ...] = (),
 ) -> NodeGate:
-    """The gate of one node with these (model, count). samples_in_files: largest :func:`sample_share` of a dataset."""
+    """The gate of one node with these (model, count).
+
+    samples_in_files: largest :func:`sample_share` of a dataset. said: what GPUs of some models were measured to need.
+    """
     if declared is not None:
-        derived = node_gate(gpus, workload, samples_in_files, None)
+        derived = node_gate(gpus, workload, samples_in_files, None, said)
         return NodeGate("declared", *declared, planned=_lowered(declared, derived))
     if not gpus:
         return NodeGate("none (no GPU)", None, None)
     if workload == "none":
         return NodeGate("none (no workload)", None, None)
     rate = samples = 0.0
-    gaps, stand_ins = [], []
+    gaps, stand_ins, by_files = [], [], samples_in_files >= SAMPLES_COUNT
+    own = {one.model: one for one in said}
     for name, count in gpus:
         model = gpu_model(name)
-        measured = STAND_INS.get(model, model)
+        if model in own:
+            rate += own[model].mb_per_s * count
+            samples += (own[model].files_per_s or 0) * count
+            by_files = by_files and own[model].files_per_s is not None
+            continue
+        measured = measured_as(model, workload)
         need = NEEDS.get((measured, workload))
         if need is None:
             named = "GPUs of a model that nobody told (alluxio_gpus)" if model == UNKNOWN else model
@@ -97,19 +129,25 @@ def node_gate(
         samples += need.samples_per_s * need.utilisation * count
     if gaps:
         return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
-    files = round(samples, 1) if samples_in_files >= SAMPLES_COUNT else None
-    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins), samples_in_files)
+    files = round(samples, 1) if by_files else None
+    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins), samples_in_files, measured=tuple(own))
 
 
 def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, float] | None:
     """What a check emulates on a node with GPUs of one known model: {accelerators, batch, compute_s, utilisation}."""
-    models = {STAND_INS.get(gpu_model(name), gpu_model(name)) for name, _ in gpus}
+    models = {measured_as(gpu_model(name), workload) for name, _ in gpus}
     need = NEEDS.get((models.pop(), workload)) if len(models) == 1 else None
     if need is None:
         return None
     count = sum(count for _, count in gpus)
     seconds = need.batch / need.samples_per_s
     return {"accelerators": count, "batch": need.batch, "compute_s": seconds, "utilisation": need.utilisation}
+
+
+def _figures(node: NodeGate) -> str:
+    if node.measured:
+        return f"{', '.join(node.measured)} as alluxio_gpus says"
+    return "times the least utilisation that counts"
 
 
 def _samples(node: NodeGate) -> str:
@@ -127,13 +165,14 @@ def _lowered(declared: tuple[float | None, float | None], derived: NodeGate) -> 
 @rule("MLPerf Storage configurations; V100: Fluid's published 8-GPU run")
 def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[PlannedGate, str]:
     """The gate of one node as its plan has it."""
-    emulated = training(gpus, workload) if node.mb_per_s or node.files_per_s else None
+    emulated = training(gpus, workload) if (node.mb_per_s or node.files_per_s) and not node.measured else None
     amount = PlannedGate(node.status, node.mb_per_s, node.files_per_s, emulated, dict(node.planned) or None)
     have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
     why = {
         "declared": "declared by alluxio_gate",
-        "derived": f"{have} on {workload}, times the least utilisation that counts; {_samples(node)}",
-        "unknown": f"no public figure for {', '.join(node.gaps)}: declare alluxio_gate, or the verdict is CANNOT TELL",
+        "derived": f"{have} on {workload}, {_figures(node)}; {_samples(node)}",
+        "unknown": f"no public figure for {', '.join(node.gaps)}: measure it and say mb_per_s in alluxio_gpus, or"
+        " declare alluxio_gate, or the verdict is CANNOT TELL",
     }.get(
         node.status, f"{have}, workload {workload}: digests and states decide, and alluxio_gate_min_disk_ratio if set"
     )
