@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 USER = "tests"
+DEPLOYER = "alluxio-fuse"  # may do nothing but what a test binds to it
 
 
 @contextmanager
@@ -26,7 +27,8 @@ def api_server(programs: Path, folder: Path) -> Iterator[Path]:
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
         )
     )
-    (folder / "tokens.csv").write_text(f"{USER},{USER},{USER},system:masters\n")
+    tokens = f"{USER},{USER},{USER},system:masters\n{DEPLOYER},{DEPLOYER},{DEPLOYER}\n"
+    (folder / "tokens.csv").write_text(tokens)
     with ExitStack() as running:
         running.enter_context(
             process(
@@ -70,14 +72,14 @@ def api_server(programs: Path, folder: Path) -> Iterator[Path]:
         yield config
 
 
-def kubeconfig(port: int) -> dict[str, object]:
-    """A kubeconfig for the server's administrator."""
+def kubeconfig(port: int, user: str = USER) -> dict[str, object]:
+    """A kubeconfig, for the server's administrator unless another user is named."""
     cluster = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "tests", "cluster": cluster}],
-        "users": [{"name": "tests", "user": {"token": USER}}],
+        "users": [{"name": "tests", "user": {"token": user}}],
         "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
         "current-context": "tests",
     }

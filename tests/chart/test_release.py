@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from apiserver import DEPLOYER
 from fleets import fleet
 from helm import CHART, ROOT, Helm
 from test_plan import VARIABLES
@@ -20,13 +21,14 @@ from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.doors.deployment import deployment
 
 NAME, NAMESPACE = "alluxio-fuse", "data"
+RIGHTS = list(yaml.safe_load_all((ROOT / "roles/platform_kubernetes/files/rbac.yaml").read_text()))
 Play = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
-    """Runs entry points of role `platform_kubernetes` for a plan of four nodes, which the API server has, too."""
-    made = plan(fleet(4, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
+    """Runs entry points of role `platform_kubernetes` for a plan of two nodes, which the API server has, too."""
+    made = plan(fleet(2, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
     for number, host in enumerate(made.nodes):
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": host}}
         address = [{"type": "InternalIP", "address": f"10.0.0.{number + 1}"}]
@@ -38,6 +40,7 @@ def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
         "plan_deployment": deployment(made, "node-1"),
         "plan_run_dir": str(tmp_path),
         "alluxio_environment": "staging",
+        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
         "alluxio_credentials": {"imagenet": {"access_key": "a", "secret_key": "b"}},
     }
     facts["plan_deployment"]["kubernetes"] |= {
@@ -118,3 +121,41 @@ def test_a_release_of_another_tool_is_refused_by_name(play: Play, cluster: list[
     finally:
         remove = [*cluster, "delete", "statefulset", f"{NAME}-master", "--namespace", NAMESPACE]
         subprocess.run(remove, check=True, capture_output=True)
+
+
+@pytest.fixture
+def deployer(cluster: list[str], tmp_path: Path) -> Iterator[str]:
+    """The kubeconfig of a user that may do what the manifest in docs/kubernetes.md grants, in another namespace."""
+    config = yaml.safe_load(Path(cluster[1].partition("=")[2]).read_text())
+    config["users"][0]["user"]["token"] = DEPLOYER
+    path = tmp_path / "deployer"
+    path.write_text(yaml.safe_dump(config))
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}}
+    apply(cluster, [space])  # it stays: nothing here would finish removing it
+    apply(cluster, RIGHTS)
+    yield str(path)
+    for one in RIGHTS:
+        where = ["--namespace", one["metadata"]["namespace"]] if "namespace" in one["metadata"] else []
+        remove = [*cluster, "delete", one["kind"], one["metadata"]["name"], *where]
+        subprocess.run(remove, check=True, capture_output=True)
+
+
+def test_the_rights_of_the_manifest_are_enough(play: Play, helm: Helm, deployer: str, tmp_path: Path) -> None:
+    """All that asks the API server: facts, objects, labels, the release, what differs, what stays."""
+    where = ("--namespace", NAME, "--kubeconfig", deployer)
+    said = {"kubeconfig": deployer, "namespace": NAME}
+    done = play("values", "owner", "objects", "labels", **said)
+    assert done.returncode == 0, done.stdout
+    assert "error" not in done.stdout.lower()
+    install = [NAME, str(CHART), "--values", str(tmp_path / "values.yaml"), *where]
+    helm.run("upgrade", "--install", *install)
+    helm.run("upgrade", *install, "--set", "master.terminationGracePeriodSeconds=7")
+    done = play("values", "external", "status", "endpoints", check=True, **said)
+    assert done.returncode == 0, done.stdout
+    assert "terminationGracePeriodSeconds: 7, not 60" in done.stdout
+    helm.run("uninstall", NAME, *where)
+
+
+def test_without_the_manifest_the_run_says_what_is_forbidden(play: Play, cluster: list[str], deployer: str) -> None:
+    apply(cluster, [{**RIGHTS[0], "rules": []}])
+    assert 'User "alluxio-fuse" cannot list resource "nodes"' in play("values", kubeconfig=deployer).stdout

@@ -20,8 +20,8 @@ class Need:
     batch: int
 
 
-#: MLPerf Storage's configurations, github.com/mlcommons/storage: batch over computation_time, times a sample's size. Its
-#: B200 is there as half of H100's time, and not measured. V100 on resnet50 is of Fluid's published run.
+#: MLPerf Storage's configurations, github.com/mlcommons/storage: batch over computation_time, times a sample's size.
+#: Its B200 is there as half of H100's time, and not measured. V100 on resnet50 is of Fluid's published run.
 NEEDS: Final[dict[tuple[str, str], Need]] = {
     ("V100", "unet3d"): Need(431, 2.94, 0.90, 4),
     ("A100", "unet3d"): Need(1613, 11.0, 0.90, 7),
