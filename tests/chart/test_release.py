@@ -51,7 +51,7 @@ def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
     hosts = {"gpu_nodes": {"hosts": dict.fromkeys(made.nodes)}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": facts, "children": hosts}}))
 
-    def run(*verbs: str, check: bool = False, **kubernetes: Any) -> Any:
+    def run(*verbs: str, check: bool = False, limit: str = "", **kubernetes: Any) -> Any:
         about = facts["plan_deployment"]
         said = {"plan_deployment": {**about, "verbs": verbs, "kubernetes": {**about["kubernetes"], **kubernetes}}}
         task = {"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/platform.yml")}
@@ -59,7 +59,12 @@ def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
         book = tmp_path / "play.yml"
         book.write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
         command = [ROOT / ".venv/bin/ansible-playbook", "-i", tmp_path / "hosts.yml", "-c", "local", book]
-        command += ["-e", json.dumps(said), *(["--check", "--diff"] if check else [])]
+        command += [
+            "-e",
+            json.dumps(said),
+            *(["--check", "--diff"] if check else []),
+            *(["--limit", limit] if limit else []),
+        ]
         env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(tmp_path)}
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=env)
 
@@ -120,6 +125,26 @@ def test_a_release_of_another_tool_is_refused_by_name(play: Play, cluster: list[
         assert "folders above" not in done.stdout  # nothing was begun
     finally:
         remove = [*cluster, "delete", "statefulset", f"{NAME}-master", "--namespace", NAMESPACE]
+        subprocess.run(remove, check=True, capture_output=True)
+
+
+def test_a_node_changes_its_pool_with_the_whole_fleet_only(
+    play: Play, cluster: list[str], helm: Helm, values: Path
+) -> None:
+    """The pods on the node are of another pool; nobody reads, as nothing is mounted there."""
+    objects = helm.objects(values, release=NAME, namespace=NAMESPACE)
+    template = objects["DaemonSet", f"{NAME}-fuse-imagenet"]["spec"]["template"]
+    labels = {**template["metadata"]["labels"], "app.kubernetes.io/component": "fuse-imagenet.gone"}
+    about = {"name": "moved", "namespace": NAMESPACE, "labels": labels}
+    spec = {key: value for key, value in template["spec"].items() if key != "priorityClassName"}
+    apply(cluster, [{"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": {**spec, "nodeName": "node-1"}}])
+    try:
+        assert play("values", "taken").returncode == 0
+        alone = play("values", "taken", limit="node-1")
+        assert alone.returncode == 2
+        assert "may not have the pool that the plan has node-1 in" in " ".join(alone.stdout.split())
+    finally:
+        remove = [*cluster, "delete", "pod", "moved", "--namespace", NAMESPACE, "--force"]
         subprocess.run(remove, check=True, capture_output=True)
 
 
