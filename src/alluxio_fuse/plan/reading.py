@@ -287,8 +287,8 @@ def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
 def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems: Problems) -> None:
     """A store that was not asked: without keys nobody said that it may be read, or both were said."""
     remedies = {
-        "keyless": "write access_key and secret_key of this dataset into a vault; or, where anybody may read the"
-        f" bucket, anonymous: true into {where}.s3",
+        "keyless": "write access_key and secret_key of this dataset into a vault"
+        + (f"; or, where anybody may read the bucket, anonymous: true into {where}.s3" if not dataset.oss else ""),
         "contradictory": f"remove one of them: these keys, or anonymous in {where}.s3",
     }
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
