@@ -1,7 +1,7 @@
 """A stand-in for Alibaba Cloud OSS, of which none can be had here: what reading a bucket needs, and signatures verified.
 
 It answers listings (`list-type=2`, and the older one with markers), GET and HEAD of objects, with ranges, as OSS
-documents them; with OSS's codes it answers a wrong key, signature, token, region, bucket or object, and a clock that
+documents them, to keys that may do no more; with OSS's codes it answers a wrong key, signature, token, region, bucket or object, and a clock that
 is 15 minutes off. Signatures are of version 4, in headers. The bucket is the first part of the path, or of the host.
 """
 
@@ -25,6 +25,7 @@ from xml.sax.saxutils import escape
 
 SKEW_S = 900
 MAX_KEYS = 1000
+_OWNER = "<Owner><ID>1000000000000000</ID><DisplayName>1000000000000000</DisplayName></Owner>"
 _CREDENTIAL = re.compile(
     r"OSS4-HMAC-SHA256 Credential=(?P<key>[^/,]+)/(?P<date>\d{8})/(?P<region>[^/]+)/oss/aliyun_v4_request,"
     r"(?:AdditionalHeaders=(?P<headers>[^,]*),)?Signature=(?P<signature>[0-9a-f]{64})"
@@ -167,8 +168,22 @@ class Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answered()
 
+    def do_PUT(self) -> None:
+        self._unread()
+
+    def do_POST(self) -> None:
+        self._unread()
+
+    def do_DELETE(self) -> None:
+        self._unread()
+
     def log_message(self, *_: object) -> None:
         """Quiet."""
+
+    def _unread(self) -> None:
+        """What would write: refused, and known to have been asked for."""
+        self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self._answered()
 
     def _answered(self) -> None:
         if self.store.away:
@@ -211,6 +226,8 @@ class Handler(BaseHTTPRequestHandler):
         objects = self.store.buckets.get(bucket)
         if objects is None:
             raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.", BucketName=bucket)
+        if self.command not in ("GET", "HEAD") or "bucketInfo" in query:
+            raise Refused(403, "AccessDenied", "You have no right to access this object because of bucket acl.")
         if not key:
             return 200, {"Content-Type": "application/xml"}, self._listing(bucket, objects, query).encode()
         if key not in objects:
@@ -263,7 +280,7 @@ class Handler(BaseHTTPRequestHandler):
                 continue
             said.append(
                 f"<Contents><Key>{shown(row)}</Key><LastModified>{_iso(self.store.modified[bucket, row])}</LastModified>"
-                f"<ETag>{escape(_etag(objects[row]))}</ETag><Type>Normal</Type><Size>{len(objects[row])}</Size>"
+                f"<ETag>{escape(_etag(objects[row]))}</ETag>{'' if second else _OWNER}<Type>Normal</Type><Size>{len(objects[row])}</Size>"
                 "<StorageClass>Standard</StorageClass></Contents>"
             )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult>{"".join(said)}</ListBucketResult>'

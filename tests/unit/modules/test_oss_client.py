@@ -93,6 +93,30 @@ def test_temporary_keys_need_their_token(serving: Serving) -> None:
     assert ask(serving, **temporary, security_token="token")["detail"].startswith("SecurityTokenExpired")
 
 
+def test_the_stand_in_takes_nothing_and_knows_that_it_was_asked(serving: Serving) -> None:
+    import alibabacloud_oss_v2 as vendor  # noqa: PLC0415 - the rest asks by our own module
+
+    client = oss.client(serving.oss, serving.access_key, serving.keys["secret_key"])
+    with pytest.raises(vendor.exceptions.OperationError, match="AccessDenied"):
+        client.put_object(vendor.PutObjectRequest(bucket="training", key="set/new", body=b"x"))
+    assert (serving.store.asked[-1].method, serving.store.asked[-1].key) == ("PUT", "set/new")
+    assert "set/new" not in serving.store.buckets["training"]
+
+
+def test_both_kinds_of_listing_end_with_the_same_names(serving: Serving) -> None:
+    """The older kind, with markers, is what Alluxio's under store uses."""
+    import alibabacloud_oss_v2 as vendor  # noqa: PLC0415
+
+    client = oss.client(serving.oss, serving.access_key, serving.keys["secret_key"])
+    pages = client.list_objects_paginator(limit=500).iter_page(vendor.ListObjectsRequest(bucket="training"))
+    assert [one.key for page in pages for one in page.contents] == sorted(FILES)
+    (top,) = client.list_objects_paginator().iter_page(
+        vendor.ListObjectsRequest(bucket="training", prefix="set/", delimiter="/")
+    )
+    assert [one.prefix for one in top.common_prefixes] == ["set/b c+d/", "set/many/"]
+    assert [one.key for one in top.contents] == ["set/"]
+
+
 def test_an_object_that_is_gone_is_told_by_its_code(serving: Serving) -> None:
     bucket = object_stores.opened("oss://training/set", serving.oss, {"security_token": "", **serving.keys})
     with pytest.raises(Exception, match="NoSuchKey") as caught:

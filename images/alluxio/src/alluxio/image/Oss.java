@@ -20,7 +20,8 @@ import com.aliyun.oss.common.comm.SignVersion;
 /**
  * Alluxio's under store for {@code oss://}, with a client that signs by version 4 for {@code fs.oss.region}, and sends
  * {@code fs.oss.securityToken} where temporary keys have one. Alluxio's own client knows version 1 alone, which OSS does
- * not take for buckets and accounts made since 2025, and no token. A mount without a region gets Alluxio's own.
+ * not take for buckets and accounts made since 2025, and no token. A mount without a region gets Alluxio's own, as does any
+ * mount if this jar is not the last of the class path.
  */
 public final class Oss implements UnderFileSystemFactory {
   private static final PropertyKey REGION = PropertyKey.Builder.stringBuilder("fs.oss.region")
