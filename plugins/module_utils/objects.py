@@ -82,9 +82,7 @@ def _entered(before: list[str], folders: list[str]) -> list[Entry]:
 def _entry(path: str, kind: str, item: Object) -> Entry:
     """A file, or a key that is no path."""
     size = item.size if kind == FILE else 0
-    return Entry(
-        path, kind, size, None, item.mtime, item.etag, left_out=left_out(path), unreadable=_unreadable(path)
-    )
+    return Entry(path, kind, size, None, item.mtime, item.etag, left_out=left_out(path), unreadable=_unreadable(path))
 
 
 def _unreadable(path: str) -> str | None:

@@ -5,13 +5,19 @@ import os
 from collections.abc import Iterable
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, object_stores, objects, reader, source_folder
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    manifest,
+    object_stores,
+    objects,
+    reader,
+    source_folder,
+)
 
 DOCUMENTATION = r"""
 module: dataset_manifest
 short_description: Says what a dataset's source holds, with digests
 description:
-  - Lists a folder or a bucket's prefix and computes sha256 of its files, from the source itself and never through a mount.
+  - Lists a folder or a bucket's prefix and computes sha256 of its files, from the source and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell.
   - "It has one entry for everything that a reader can name: files, folders, links, hidden and empty ones, each with
@@ -27,7 +33,8 @@ attributes:
     description: Says whether the manifest would be made again.
 options:
   source:
-    description: The source, C(file:///folder), C(s3://bucket/prefix) or C(oss://bucket/prefix); without it O(path) is looked at.
+    description: >-
+      The source, C(file:///folder), C(s3://bucket/prefix) or C(oss://bucket/prefix); without it O(path) is looked at.
     type: str
   path:
     description: File of the manifest (JSON lines).

@@ -38,7 +38,7 @@ options:
     elements: dict
     required: true
   credentials:
-    description: For a dataset's name, C(access_key) and C(secret_key) of its object store, and for OSS C(security_token).
+    description: For a dataset's name, C(access_key) and C(secret_key) of its object store; for OSS C(security_token), too.
     type: dict
     default: {}
   free_to:

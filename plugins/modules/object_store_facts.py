@@ -21,7 +21,7 @@ description:
 options:
   source: {description: C(s3://bucket/prefix) or C(oss://bucket/prefix)., type: str, required: true}
   store:
-    description: "How the store is reached, as the dataset says: C(endpoint), C(region), and of S3 C(path_style), C(ca_file), C(anonymous)."
+    description: How the store is reached, as the dataset says in C(s3) or C(oss).
     type: dict
     default: {}
   access_key: {description: Access key., type: str, default: ""}

@@ -1,8 +1,8 @@
-"""A stand-in for Alibaba Cloud OSS, of which none can be had here: what reading a bucket needs, and signatures verified.
+"""A stand-in for Alibaba Cloud OSS, of which none can be had here: what reading a bucket needs.
 
 It answers listings (`list-type=2`, and the older one with markers), GET and HEAD of objects, with ranges, as OSS
-documents them, to keys that may do no more; with OSS's codes it answers a wrong key, signature, token, region, bucket or object, and a clock that
-is 15 minutes off. Signatures are of version 4, in headers. The bucket is the first part of the path, or of the host.
+documents them, to keys that may do no more. With OSS's codes it answers a wrong key, signature, token, region, bucket
+or object, and a clock that is 15 minutes off. It verifies signatures: of version 4, in headers. The bucket is the first part of the path, or of the host.
 """
 
 from __future__ import annotations
@@ -50,6 +50,17 @@ class Key:
 
 
 @dataclass
+class Request:
+    """What a client asks for."""
+
+    method: str
+    bucket: str
+    key: str
+    query: str
+    headers: Any
+
+
+@dataclass
 class Asked:
     """A request that the store has answered."""
 
@@ -77,8 +88,9 @@ class Store:
         self.buckets.setdefault(bucket, {})[key] = content
         self.modified[bucket, key] = time.time()
 
-    def verify(self, method: str, bucket: str, key: str, query: str, headers: Any) -> None:
+    def verify(self, asked: Request) -> None:
         """Refuse a request that is not signed as OSS wants it."""
+        headers = asked.headers
         said = headers.get("Authorization")
         if said is None:
             raise Refused(403, "AccessDenied", "AccessDenied")
@@ -92,7 +104,7 @@ class Store:
         stamp = headers.get("x-oss-date", "")
         self._in_time(stamp)
         self._token(known, headers.get("x-oss-security-token", ""))
-        wanted = _signature(known.secret, match, stamp, _canonical(method, bucket, key, query, headers, match["headers"]))
+        wanted = _signature(known.secret, match, stamp, _canonical(asked, match["headers"]))
         if match["region"] != self.region or not stamp.startswith(match["date"]):
             raise Refused(400, "InvalidArgument", "Invalid signing region in Authorization header.")
         if not hmac.compare_digest(wanted, match["signature"]):
@@ -115,7 +127,9 @@ class Store:
 
     def _token(self, known: Key, token: str) -> None:
         if known.token and not token:
-            raise Refused(403, "InvalidAccessKeyId", "The OSS Access Key Id you provided does not exist in our records.")
+            raise Refused(
+                403, "InvalidAccessKeyId", "The OSS Access Key Id you provided does not exist in our records."
+            )
         if known.token != token:
             raise Refused(403, "InvalidSecurityToken", "The security token you provided is invalid.")
         if known.expires < time.time() + self.clock:
@@ -126,23 +140,23 @@ def _iso(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def _canonical(method: str, bucket: str, key: str, query: str, headers: Any, additional: str | None) -> str:
-    resource = "/" + (f"{bucket}/" if bucket else "") + key
-    pairs = sorted(tuple(pair.partition("=")[::2]) for pair in query.split("&") if pair)
+def _canonical(asked: Request, additional: str | None) -> str:
+    resource = "/" + (f"{asked.bucket}/" if asked.bucket else "") + asked.key
+    pairs = sorted(tuple(pair.partition("=")[::2]) for pair in asked.query.split("&") if pair)
     more = [name for name in (additional or "").split(";") if name]
     signed = {
         name.lower(): value.strip()
-        for name, value in headers.items()
+        for name, value in asked.headers.items()
         if name.lower().startswith("x-oss-") or name.lower() in {"content-type", "content-md5", *more}
     }
     return "\n".join(
         [
-            method,
+            asked.method,
             quote(resource, safe="/-_.~"),
             "&".join(f"{name}={value}" if value else name for name, value in pairs),
             "".join(f"{name}:{signed[name]}\n" for name in sorted(signed)),
             ";".join(more),
-            headers.get("x-oss-content-sha256", ""),
+            asked.headers.get("x-oss-content-sha256", ""),
         ]
     )
 
@@ -194,14 +208,23 @@ class Handler(BaseHTTPRequestHandler):
         bucket, key = self._place(unquote(url.path)[1:])
         code = ""
         try:
-            self.store.verify(self.command, bucket, key, url.query, self.headers)
+            self.store.verify(Request(self.command, bucket, key, url.query, self.headers))
             status, headers, body = self._found(bucket, key, dict(parse_qsl(url.query, keep_blank_values=True)))
         except Refused as refused:
-            status, headers, body, code = refused.status, {"x-oss-ec": "0000-00000000"}, self._error(refused), refused.code
+            status, headers, body, code = (
+                refused.status,
+                {"x-oss-ec": "0000-00000000"},
+                self._error(refused),
+                refused.code,
+            )
             headers["Content-Type"] = "application/xml"
         self.store.asked.append(Asked(self.command, bucket, key, status, code))
         self.send_response(status)
-        for name, value in {"x-oss-request-id": self._request_id(), "Content-Length": str(len(body)), **headers}.items():
+        for name, value in {
+            "x-oss-request-id": self._request_id(),
+            "Content-Length": str(len(body)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
@@ -278,10 +301,11 @@ class Handler(BaseHTTPRequestHandler):
             if rows[row] == "prefix":
                 said.append(f"<CommonPrefixes><Prefix>{shown(row)}</Prefix></CommonPrefixes>")
                 continue
+            when, size = _iso(self.store.modified[bucket, row]), len(objects[row])
             said.append(
-                f"<Contents><Key>{shown(row)}</Key><LastModified>{_iso(self.store.modified[bucket, row])}</LastModified>"
-                f"<ETag>{escape(_etag(objects[row]))}</ETag>{'' if second else _OWNER}<Type>Normal</Type><Size>{len(objects[row])}</Size>"
-                "<StorageClass>Standard</StorageClass></Contents>"
+                f"<Contents><Key>{shown(row)}</Key><LastModified>{when}</LastModified>"
+                f"<ETag>{escape(_etag(objects[row]))}</ETag><Type>Normal</Type><Size>{size}</Size>"
+                f"<StorageClass>Standard</StorageClass>{'' if second else _OWNER}</Contents>"
             )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult>{"".join(said)}</ListBucketResult>'
 

@@ -57,7 +57,7 @@ def variables(serving: Serving, former: tuple[str, str]) -> dict[str, Any]:
             {"name": "bucket", "source": "oss://training/set", "oss": serving.oss},
             {**live, "oss": serving.oss},
         ],
-        "alluxio_credentials": {name: serving.keys for name in ("bucket", "live")},
+        "alluxio_credentials": dict.fromkeys(("bucket", "live"), serving.keys),
         "alluxio_gate_min_disk_ratio": 0.01,
         "alluxio_check_passes": 3,
         **C1_ALONE,
@@ -103,9 +103,7 @@ def test_the_second_run_changes_nothing(first: Run, variables: dict[str, Any]) -
     assert (run.changed, run.tasks("changed")) == (0, [])
 
 
-def test_preflight_tells_the_store_s_own_error_of_each(
-    first: Run, variables: dict[str, Any], serving: Serving
-) -> None:
+def test_preflight_tells_the_store_s_own_error_of_each(first: Run, variables: dict[str, Any], serving: Serving) -> None:
     with oss_stand_in(own_address()) as late:
         late.store.put("training", "set/a", b"a")
         late.store.clock = 3600
@@ -115,11 +113,15 @@ def test_preflight_tells_the_store_s_own_error_of_each(
             "key": {**right, "source": "oss://training/b"},
             "bucket": {**right, "source": "oss://no-such-bucket/c"},
             "region": {**right, "source": "oss://training/d", "oss": {**serving.oss, "region": "cn-beijing"}},
-            "endpoint": {**right, "source": "oss://training/e", "oss": {**serving.oss, "endpoint": "http://127.0.0.1:9"}},
+            "endpoint": {
+                **right,
+                "source": "oss://training/e",
+                "oss": {**serving.oss, "endpoint": "http://127.0.0.1:9"},
+            },
             "clock": {**right, "source": "oss://training/set", "oss": late.oss},
         }
         keys = {
-            **{name: serving.keys for name in wrong},
+            **dict.fromkeys(wrong, serving.keys),
             "secret": {**serving.keys, "secret_key": "canary-wrong"},
             "key": {**serving.keys, "access_key": "nobody"},
             "clock": late.keys,
@@ -171,7 +173,7 @@ def test_temporary_keys_take_over_without_a_restart(first: Run, serving: Serving
     identifier, key = NEXT
     serving.store.keys[identifier] = key
     temporary = {"access_key": identifier, "secret_key": key.secret, "security_token": key.token}
-    said = {**variables, "alluxio_credentials": {name: temporary for name in ("bucket", "live")}}
+    said = {**variables, "alluxio_credentials": dict.fromkeys(("bucket", "live"), temporary)}
     succeed(playbook("playbooks/services.yml", **said))
     del serving.store.keys[serving.access_key]
     serving.store.put("training", "live/a b/new.bin", b"new" * 10)

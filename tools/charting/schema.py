@@ -176,9 +176,7 @@ DATASET = closed(
         "s3": closed(
             {"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL, "anonymous": BOOL}
         ),
-        "oss": closed(
-            {"endpoint": string("^https?://"), "region": string("^[a-z0-9-]+$")}, "endpoint", "region"
-        ),
+        "oss": closed({"endpoint": string("^https?://"), "region": string("^[a-z0-9-]+$")}, "endpoint", "region"),
         "options": ref("properties"),
         "credentials": closed(
             {

@@ -122,7 +122,9 @@ class S3(Strict):
 
 def _address(value: str) -> str:
     if not re.fullmatch(r"https?://[^/@\s]+", value):
-        raise _wrong("endpoint", "not an address of a store", "write https://oss-<region>.aliyuncs.com, without the bucket")
+        raise _wrong(
+            "endpoint", "not an address of a store", "write https://oss-<region>.aliyuncs.com, without the bucket"
+        )
     return value
 
 
@@ -219,7 +221,6 @@ class Dataset(Strict):
         if self.cache.pin and self.cache.share is not None:
             raise _wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
         return self
-
 
     def _is_of_oss(self) -> None:
         if self.oss is not None and not self.source.startswith("oss://"):

@@ -210,4 +210,7 @@ def instead(scheme: str, place: str) -> tuple[str, str]:
         return f"{scheme}:// is not read yet", f"{unread.remedy} ({PAGE})"
     close = get_close_matches(scheme, ["file", "s3", "oss", *schemes()], n=1, cutoff=0.6)
     meant = f"did you mean {close[0]}://? " if close else ""
-    return f"{scheme}:// is not known", f"{meant}file://, s3:// and oss:// are read; {PAGE} says what to write for others"
+    return (
+        f"{scheme}:// is not known",
+        f"{meant}file://, s3:// and oss:// are read; {PAGE} says what to write for others",
+    )

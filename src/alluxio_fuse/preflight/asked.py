@@ -20,8 +20,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its role,
-    image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its
+    role, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
     `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, pull_secrets, keep_journal}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
@@ -75,9 +75,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             for d in datasets
             if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
         },
-        "object_stores": [
-            {"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores
-        ],
+        "object_stores": [{"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores],
     }
 
 

@@ -13,8 +13,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     manifest,
-    reader,
     objects,
+    reader,
     s3,
     sizes,
     source_names,
@@ -331,7 +331,13 @@ def test_a_bucket_s_keys_become_paths() -> None:
 
 @pytest.mark.parametrize(
     ("source", "parts"),
-    [("s3://b/p/q/", ("b", "p/q/")), ("s3://b", ("b", "")), ("s3://b/", ("b", "")), ("s3://b/p", ("b", "p/")), ("oss://b/p", ("b", "p/"))],
+    [
+        ("s3://b/p/q/", ("b", "p/q/")),
+        ("s3://b", ("b", "")),
+        ("s3://b/", ("b", "")),
+        ("s3://b/p", ("b", "p/")),
+        ("oss://b/p", ("b", "p/")),
+    ],
 )
 def test_bucket_and_prefix(source: str, parts: tuple[str, str]) -> None:
     assert objects.split(source) == parts

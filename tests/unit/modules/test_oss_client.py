@@ -87,10 +87,11 @@ def test_a_clock_that_is_off_is_told(serving: Serving, monkeypatch: pytest.Monke
 def test_temporary_keys_need_their_token(serving: Serving) -> None:
     serving.store.keys["STS.id"] = Key("secret", "token")
     temporary = {"access_key": "STS.id", "secret_key": "secret"}
+    token = {"security_token": "token"}
     assert ask(serving, **temporary)["detail"].startswith("InvalidAccessKeyId")
-    assert ask(serving, **temporary, security_token="token")["state"] == "ok"
+    assert ask(serving, **temporary | token)["state"] == "ok"
     serving.store.keys["STS.id"].expires = time.time() - 1
-    assert ask(serving, **temporary, security_token="token")["detail"].startswith("SecurityTokenExpired")
+    assert ask(serving, **temporary | token)["detail"].startswith("SecurityTokenExpired")
 
 
 def test_the_stand_in_takes_nothing_and_knows_that_it_was_asked(serving: Serving) -> None:

@@ -40,7 +40,12 @@ def test_what_alluxio_is_told() -> None:
         ({"s3": {"region": "x"}}, "", "s3 is given, the source is oss://bucket/x", "remove s3"),
         ({"source": "oss:///x"}, ".source", "no bucket", "write oss://bucket/prefix"),
         ({"source": "oss://AK:CANARY@bucket/x"}, ".source", "credentials do not belong in a source", "alluxio_cred"),
-        ({"oss": {**OSS, "endpoint": "oss-cn-hangzhou.aliyuncs.com"}}, ".oss.endpoint", "not an address", "https://oss-"),
+        (
+            {"oss": {**OSS, "endpoint": "oss-cn-hangzhou.aliyuncs.com"}},
+            ".oss.endpoint",
+            "not an address",
+            "https://oss-",
+        ),
         ({"oss": {"endpoint": OSS["endpoint"]}}, ".oss.region", "", "region"),
         ({"oss": {**OSS, "access_key": "CANARY"}}, ".oss.access_key", "", ""),
         ({"through": "under_store"}, "", "oss:// is read through a cluster only", "remove through"),
