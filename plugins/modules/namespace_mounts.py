@@ -38,7 +38,7 @@ options:
     elements: dict
     required: true
   credentials:
-    description: For a dataset's name, C(access_key) and C(secret_key) of its object store; for OSS C(security_token), too.
+    description: For a dataset's name, its C(access_key) and C(secret_key), and for OSS maybe C(security_token).
     type: dict
     default: {}
   free_to:

@@ -2,7 +2,8 @@
 
 It answers listings (`list-type=2`, and the older one with markers), GET and HEAD of objects, with ranges, as OSS
 documents them, to keys that may do no more. With OSS's codes it answers a wrong key, signature, token, region, bucket
-or object, and a clock that is 15 minutes off. It verifies signatures: of version 4, in headers. The bucket is the first part of the path, or of the host.
+or object, and a clock that is 15 minutes off. It verifies signatures: of version 4, in headers. The bucket is the first
+part of the path, or of the host.
 """
 
 from __future__ import annotations
