@@ -69,7 +69,7 @@ drills: setup-dev ## 11 min: faults while others read: what readers saw, for how
 test-upkeep: setup-dev ## 42 min: keys, images, backups, datasets and versions that change under readers; writers; interrupted runs
 	@pytest -q -s tests/drills/test_upkeep.py tests/upkeep
 
-test-sources: setup-dev ## 8 min: the main job on oss://, whose store is a stand-in that verifies signatures
+test-sources: setup-dev ## 9 min: the main job on oss://, whose store is a stand-in that verifies signatures
 	@pytest -q tests/sources
 
 test-image: setup-dev ## 4 min: the image's services, caches and properties, and the JVM flags that are planned

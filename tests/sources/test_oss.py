@@ -59,7 +59,7 @@ def variables(serving: Serving, former: tuple[str, str]) -> dict[str, Any]:
         ],
         "alluxio_credentials": dict.fromkeys(("bucket", "live"), serving.keys),
         "alluxio_gate_min_disk_ratio": 0.01,
-        "alluxio_check_passes": 3,
+        "alluxio_check_passes": 1,
         **C1_ALONE,
     }
 

@@ -128,6 +128,12 @@ def _address(value: str) -> str:
     return value
 
 
+def _region(value: str) -> str:
+    if not re.fullmatch(r"(?!oss-)[a-z0-9-]+", value):
+        raise _wrong("region", "not a region as requests are signed for", "write it like cn-hangzhou, without oss-")
+    return value
+
+
 class Oss(Strict):
     """Where an oss:// source is. Its keys are in `alluxio_credentials`."""
 
@@ -135,7 +141,7 @@ class Oss(Strict):
         description="URL of the store, https://oss-<region>.aliyuncs.com, or inside its network"
         " https://oss-<region>-internal.aliyuncs.com."
     )
-    region: Annotated[str, Field(pattern="^[a-z0-9-]+$")] = Field(
+    region: Annotated[str, AfterValidator(_region)] = Field(
         description="Region of the bucket, like cn-hangzhou: requests are signed for it (version 4)."
     )
 
@@ -230,6 +236,9 @@ class Dataset(Strict):
         if self.oss is None:
             remedy = "write oss: {endpoint: https://oss-<region>.aliyuncs.com, region: <region>}"
             raise _wrong("oss", "nothing says where the bucket is", remedy)
+        bucket = urlsplit(self.source).netloc
+        if (urlsplit(self.oss.endpoint).hostname or "").startswith(f"{bucket}."):
+            raise _wrong("oss", f"its endpoint holds the bucket {bucket}", f"take {bucket}. out of it")
         if self.writable:
             raise _wrong("source", "oss:// is read only here", "remove writable, or write to a file:// or s3:// source")
         if self.through == "under_store":
@@ -352,7 +361,8 @@ class Kubernetes(Strict):
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},
-        description="By dataset, an existing Secret in the namespace with access_key and secret_key, which pods use in"
+        description="By dataset, an existing Secret in the namespace with access_key, secret_key and, for OSS, maybe"
+        " security_token, which pods use in"
         " place of one made from alluxio_credentials. The controller reads the source, too, with alluxio_credentials.",
     )
     values: dict[str, Any] = Field(

@@ -46,6 +46,18 @@ def test_what_alluxio_is_told() -> None:
             "not an address",
             "https://oss-",
         ),
+        (
+            {"oss": {**OSS, "region": "oss-cn-hangzhou"}},
+            ".oss.region",
+            "not a region",
+            "like cn-hangzhou, without oss-",
+        ),
+        (
+            {"oss": {**OSS, "endpoint": "https://bucket.oss-cn-hangzhou.aliyuncs.com"}},
+            "",
+            "its endpoint holds the bucket bucket",
+            "take bucket. out of it",
+        ),
         ({"oss": {"endpoint": OSS["endpoint"]}}, ".oss.region", "", "region"),
         ({"oss": {**OSS, "access_key": "CANARY"}}, ".oss.access_key", "", ""),
         ({"through": "under_store"}, "", "oss:// is read through a cluster only", "remove through"),
