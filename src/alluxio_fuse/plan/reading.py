@@ -26,6 +26,7 @@ from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import gpu_model
 from alluxio_fuse.plan.sizes import Sizes
+from alluxio_fuse.plan.stores import OBJECT_STORES
 
 SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
@@ -294,6 +295,24 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
 
 
+def _remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
+    """What helps where a source is not as it should be; of a store its own code says more than the state."""
+    if state == "foreign":
+        return f"mount the dataset's filesystem there, or correct {where}.marker"
+    if not dataset.source.startswith(OBJECT_STORES):
+        return "name a source that exists, is not empty, and can be read by uid 1000"
+    if "RequestTimeTooSkewed" in detail:
+        return "set the controller's clock; timedatectl says whether it follows a time server"
+    if "SecurityToken" in detail:
+        return f"have STS make new keys, and write all three into the vault, for {dataset.name}"
+    said = f"{where}.{dataset.source.partition('://')[0]}"
+    return {
+        "denied": f"correct the keys of {dataset.name} in the vault, or let them list and read this prefix",
+        "missing": f"correct the bucket's name, or the endpoint in {said}",
+        "unreachable": f"correct endpoint and region in {said}, or the network in between",
+    }.get(state, "name a prefix that holds the dataset")
+
+
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:
     where = f"alluxio_datasets[{index}]"
     files, size = dataset.files, dataset.bytes
@@ -311,9 +330,7 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             f"{where}.source",
             dataset.source,
             f"{state} on {', '.join(hosts)}: {detail}",
-            "name a source that exists, is not empty, and can be read by uid 1000"
-            if state != "foreign"
-            else f"mount the dataset's filesystem there, or correct {where}.marker",
+            _remedy(dataset, where, state, detail),
         )
     if wrong:
         return Sizes.unlisted(1, 1)

@@ -74,3 +74,32 @@ def test_what_is_refused(finding: Any, said: dict[str, Any], path: str, reason: 
 def test_preflight_asks_the_store_that_the_source_is_in() -> None:
     said = {"alluxio_datasets": [{"name": "set", "source": "oss://bucket/x", "oss": OSS, "s3": {"region": "no"}}]}
     assert questions(said)["object_stores"] == [{"name": "set", "source": "oss://bucket/x", "store": OSS}]
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "detail", "remedy"),
+    [
+        ("oss", "denied", "SignatureDoesNotMatch: The request", "correct the keys of set in the vault"),
+        ("oss", "denied", "RequestTimeTooSkewed: The difference", "set the controller's clock"),
+        ("oss", "denied", "SecurityTokenExpired: The security", "have STS make new keys, and write all three"),
+        (
+            "oss",
+            "missing",
+            "NoSuchBucket: The",
+            "correct the bucket's name, or the endpoint in alluxio_datasets[0].oss",
+        ),
+        ("oss", "unreachable", "refused", "correct endpoint and region in alluxio_datasets[0].oss"),
+        ("oss", "empty", "", "name a prefix that holds the dataset"),
+        ("s3", "unreachable", "refused", "correct endpoint and region in alluxio_datasets[0].s3"),
+        ("file", "denied", "why", "can be read by uid 1000"),
+    ],
+)
+def test_a_remedy_is_of_what_the_store_said(finding: Any, source: str, state: str, detail: str, remedy: str) -> None:
+    url = "file:///data/set" if source == "file" else f"{source}://bucket/x"
+    hosts = dataset(source=url, oss=OSS if source == "oss" else None)
+    known = {"state": state, "detail": detail or None, "files": None, "bytes": None}
+    hosts["localhost"]["facts"]["sources"] = {url: known}
+    found = finding(hosts)
+    assert found.path == "alluxio_datasets[0].source"
+    assert detail in found.reason
+    assert remedy in found.remedy
