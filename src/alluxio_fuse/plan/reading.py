@@ -295,7 +295,7 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
 
 
-def _remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
+def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
     """What helps where a source is not as it should be; of a store its own code says more than the state."""
     if state == "foreign":
         return f"mount the dataset's filesystem there, or correct {where}.marker"
@@ -330,7 +330,7 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             f"{where}.source",
             dataset.source,
             f"{state} on {', '.join(hosts)}: {detail}",
-            _remedy(dataset, where, state, detail),
+            _source_remedy(dataset, where, state, detail),
         )
     if wrong:
         return Sizes.unlisted(1, 1)
