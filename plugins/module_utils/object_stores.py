@@ -15,10 +15,15 @@ Keys = dict[str, str]
 
 
 def wrong_keys(source: str, settings: dict[str, Any], keys: Keys) -> tuple[str, str] | None:
-    """Why a store is not asked, as (state, detail): without keys only where `anonymous` says so, and else with both."""
+    """Why a store is not asked, as (state, detail): without keys only where `anonymous` says so, and else with both.
+
+    A token goes to OSS alone: Alluxio's client of S3 knows none.
+    """
     if settings.get("anonymous"):
         given = any(keys.values())
         return ("contradictory", "keys are given, and s3.anonymous says to read without any") if given else None
+    if keys.get("security_token") and not is_oss(source):
+        return "tokened", "a security_token is given, and services read s3:// without one"
     missing = [name for name in KEYS[:2] if not keys.get(name)]
     if not missing:
         return None

@@ -291,6 +291,7 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
         "keyless": "write access_key and secret_key of this dataset into a vault"
         + (f"; or, where anybody may read the bucket, anonymous: true into {where}.s3" if not dataset.oss else ""),
         "contradictory": f"remove one of them: these keys, or anonymous in {where}.s3",
+        "tokened": "write keys that need no token",
     }
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
 
@@ -323,7 +324,7 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             wrong.setdefault((source.state, source.detail or "nothing there"), []).append(host)
         files, size = files or source.files, size or source.bytes
     for (state, detail), hosts in wrong.items():
-        if state in ("keyless", "contradictory"):
+        if state in ("keyless", "contradictory", "tokened"):
             _refuse_keys(dataset, where, state, detail, problems)
             continue
         problems.refuse(

@@ -118,6 +118,12 @@ def test_both_kinds_of_listing_end_with_the_same_names(serving: Serving) -> None
     assert [one.key for one in top.contents] == ["set/"]
 
 
+def test_a_token_for_s3_is_not_left_out_without_a_word() -> None:
+    keys = {"access_key": "AK", "secret_key": "SK", "security_token": "token"}
+    wrong = object_stores.wrong_keys("s3://training/set", {}, keys)
+    assert wrong == ("tokened", "a security_token is given, and services read s3:// without one")
+
+
 def test_an_object_that_is_gone_is_told_by_its_code(serving: Serving) -> None:
     bucket = object_stores.opened("oss://training/set", serving.oss, {"security_token": "", **serving.keys})
     with pytest.raises(Exception, match="NoSuchKey") as caught:
