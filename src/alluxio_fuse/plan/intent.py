@@ -362,8 +362,8 @@ class Kubernetes(Strict):
     secrets: dict[Name, Name] = Field(
         {},
         description="By dataset, an existing Secret in the namespace with access_key, secret_key and, for OSS, maybe"
-        " security_token, which pods use in place of one made from alluxio_credentials. The controller reads the source,"
-        " too, with alluxio_credentials.",
+        " security_token, which pods use in place of one made from alluxio_credentials. The controller reads the"
+        " source, too, with alluxio_credentials.",
     )
     values: dict[str, Any] = Field(
         {},
