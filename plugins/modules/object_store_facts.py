@@ -50,8 +50,8 @@ source:
 facts:
   description: >-
     C(state) (ok, empty, missing, denied, unreachable, keyless, contradictory or tokened), C(detail), C(files),
-    C(bytes) and C(sizes), a histogram with an upper bound, files and bytes for each power of two; the last three are null where the
-    listing did not end.
+    C(bytes) and C(sizes), a histogram with an upper bound, files and bytes for each power of two; the last three are
+    null where the listing did not end.
   type: dict
   returned: always
 """
