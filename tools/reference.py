@@ -22,10 +22,10 @@ Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. Wh
 every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`). Numbers and
 switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
 
-`alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`) belongs into a
-vault, and so does `alluxio_cluster_password` (the password of `alluxio_cluster`, with its `password: true`): preflight
-refuses them from an unencrypted file of an inventory. They never enter the plan, a log or a report.
-Give keys that can only read and list the dataset's own prefix:
+`alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`, for OSS maybe
+with `security_token`) belongs into a vault, and so does `alluxio_cluster_password` (that of `alluxio_cluster`, with
+its `password: true`): preflight refuses them from an unencrypted file of an inventory. They never enter the plan, a log
+or a report. Give keys that can only read and list the dataset's own prefix:
 [who can get at the keys](upkeep.md#who-can-get-at-the-keys).
 """
 

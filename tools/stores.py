@@ -11,9 +11,9 @@ from alluxio_fuse.plan.stores import STORES, UNREAD
 _HEAD = """\
 # Object stores and other sources
 
-Generated from `src/alluxio_fuse/plan/stores.py` by `make docs`; do not edit. A dataset's `source` is `file://` or
-`s3://`. Any other scheme is refused with its line of this page. SeaweedFS was run; the other lines were read in the
-stores' documents, which they link to, and not run.
+Generated from `src/alluxio_fuse/plan/stores.py` by `make docs`; do not edit. A dataset's `source` is `file://`,
+`s3://` or [`oss://`](datasets.md#alibaba-cloud-oss). Any other scheme is refused with its line of this page. SeaweedFS
+was run; the other lines were read in the stores' documents, which they link to, and not run.
 
 ## Stores that speak S3
 

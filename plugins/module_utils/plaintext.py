@@ -10,7 +10,9 @@ from typing import Any
 
 import yaml
 
-SECRET = re.compile(r"\w*secret_key|alluxio_cluster_password|ansible_\w*(pass|password|passphrase|token)")
+SECRET = re.compile(
+    r"\w*secret_key|\w*security_token|alluxio_cluster_password|ansible_\w*(pass|password|passphrase|token)"
+)
 INI = re.compile(rf"""(?:^|[\s"',{{])({SECRET.pattern})["']?\s*[=:]\s*["']?(?!\{{\{{)[^\s"',}}]""", re.MULTILINE)
 EXTENSIONS = ("", ".yml", ".yaml", ".json", ".ini")
 VARIABLES = ("group_vars", "host_vars")

@@ -1,42 +1,15 @@
-"""Lists and reads an S3 source with boto3, on the controller."""
+"""An S3 source as boto3 sees it, on the controller."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
-    FILE,
-    FOLDER,
-    KEY,
-    RECORD_HEAD,
-    Digests,
-    Entry,
-    Heads,
-)
-from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import hidden_name, left_out, unreadable_name
-
-THREADS = 16
-CHUNK_BYTES = 1 << 20
-
-
-def wrong_keys(settings: dict[str, Any], access_key: str, secret_key: str) -> tuple[str, str] | None:
-    """Why a store is not asked, as (state, detail): without keys only where `anonymous` says so, and else with both."""
-    if settings.get("anonymous"):
-        given = access_key or secret_key
-        return ("contradictory", "keys are given, and s3.anonymous says to read without any") if given else None
-    if access_key and secret_key:
-        return None
-    missing = [name for name, key in (("access_key", access_key), ("secret_key", secret_key)) if not key]
-    return "keyless", f"no {' and no '.join(missing)} given, and s3.anonymous is not true"
+from ansible_collections.alluxio.fuse.plugins.module_utils.objects import CHUNK_BYTES, THREADS, Bucket, Object, split
 
 
 def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     """A boto3 client that signs with the keys, or not at all where `anonymous` says so."""
-    if wrong := wrong_keys(settings, access_key, secret_key):
-        raise ValueError(wrong[1])
     import boto3  # noqa: PLC0415 (only an S3 source needs it, a node's Python lacks it)
     from botocore import UNSIGNED  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -66,83 +39,28 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
     )
 
 
-def split(source: str) -> tuple[str, str]:
-    """Bucket and prefix (empty, or with a slash at its end) of s3://bucket/prefix."""
-    bucket, _, prefix = source[len("s3://") :].partition("/")
-    prefix = prefix.strip("/")
-    return bucket, f"{prefix}/" if prefix else ""
+def bucket(s3: Any, source: str) -> Bucket:
+    """A source, asked for by a client."""
+    name, prefix = split(source)
+
+    def listed() -> Iterator[Object]:
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=name, Prefix=prefix):
+            yield from map(_object, page.get("Contents", []))
+
+    def read(key: str, limit: int | None) -> Iterable[bytes]:
+        part = {"Range": f"bytes=0-{limit - 1}"} if limit else {}
+        chunks: Iterable[bytes] = s3.get_object(Bucket=name, Key=key, **part)["Body"].iter_chunks(CHUNK_BYTES)
+        return chunks
+
+    return Bucket(prefix, listed, read)
 
 
-def list_bucket(s3: Any, source: str) -> Iterator[Entry]:
-    """Everything below the prefix, a folder before what it holds; folders are what keys have before their slashes.
-
-    Of a folder that Alluxio cannot serve the entry alone is given.
-    """
-    bucket, prefix = split(source)
-    within: list[str] = []
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for item in page.get("Contents", []):
-            path = item["Key"][len(prefix) :]
-            *folders, name = path.split("/")
-            if "" in folders:
-                yield _entry(path, KEY, item)
-                continue
-            yield from _entered(within, folders)
-            within = folders
-            if name and not _unreadable(path.rpartition("/")[0]):
-                yield _entry(path, FILE, item)
+def error_code(error: Exception) -> str:
+    """What the store calls what went wrong; empty where it did not answer."""
+    code: str = getattr(error, "response", {}).get("Error", {}).get("Code", "")
+    return code
 
 
-def _entered(before: list[str], folders: list[str]) -> list[Entry]:
-    """The folders that were not entered yet: a bucket lists the keys of each one together."""
-    known = [depth for depth in range(len(folders)) if before[: depth + 1] == folders[: depth + 1]]
-    entered = []
-    for depth in range(len(known), len(folders)):
-        path = "/".join(folders[: depth + 1])
-        entered.append(Entry(path, FOLDER, left_out=left_out(path), unreadable=_unreadable(path)))
-        if entered[-1].unreadable:
-            break
-    return entered
-
-
-def _entry(path: str, kind: str, item: dict[str, Any]) -> Entry:
-    """A file, or a key that is no path."""
-    size, stamp = item["Size"] if kind == FILE else 0, item["ETag"].strip('"')
-    time = int(item["LastModified"].timestamp()) if "LastModified" in item else None
-    return Entry(path, kind, size, None, time, stamp, left_out=left_out(path), unreadable=_unreadable(path))
-
-
-def _unreadable(path: str) -> str | None:
-    parts = path.split("/")
-    if any(hidden_name(part) for part in parts):
-        return None
-    return next((reason for part in parts if (reason := unreadable_name(part))), None)
-
-
-def object_heads(s3: Any, source: str) -> Heads:
-    """The first bytes of an object."""
-    bucket, prefix = split(source)
-
-    def head(path: str) -> bytes:
-        wanted = f"bytes=0-{RECORD_HEAD - 1}"
-        content: bytes = s3.get_object(Bucket=bucket, Key=prefix + path, Range=wanted)["Body"].read()
-        return content
-
-    return head
-
-
-def object_digests(s3: Any, source: str) -> Digests:
-    """sha256 of objects, read by several threads."""
-    bucket, prefix = split(source)
-
-    def digest(entry: Entry) -> tuple[str, str]:
-        value = hashlib.sha256()
-        for chunk in s3.get_object(Bucket=bucket, Key=prefix + entry.path)["Body"].iter_chunks(CHUNK_BYTES):
-            value.update(chunk)
-        return entry.path, value.hexdigest()
-
-    def digests(files: list[Entry]) -> dict[str, str]:
-        with ThreadPoolExecutor(THREADS) as pool:
-            return dict(pool.map(digest, files))
-
-    return digests
+def _object(item: dict[str, Any]) -> Object:
+    mtime = int(item["LastModified"].timestamp()) if "LastModified" in item else None
+    return Object(item["Key"], item["Size"], mtime, item["ETag"].strip('"'))

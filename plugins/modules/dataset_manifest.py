@@ -5,13 +5,19 @@ import os
 from collections.abc import Iterable
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader, s3, source_folder
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    manifest,
+    object_stores,
+    objects,
+    reader,
+    source_folder,
+)
 
 DOCUMENTATION = r"""
 module: dataset_manifest
 short_description: Says what a dataset's source holds, with digests
 description:
-  - Lists a folder or an S3 prefix and computes sha256 of its files, from the source itself and never through a mount.
+  - Lists a folder or a bucket's prefix and computes sha256 of its files, from the source and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell.
   - "It has one entry for everything that a reader can name: files, folders, links, hidden and empty ones, each with
@@ -19,7 +25,7 @@ description:
   - Check and warm read neither links, special files, hidden names, nor names with control characters; they are counted.
   - "Alluxio 2.9.6 cannot serve names with C(?) or C(\\), with characters beyond U+FFFF or not in UTF-8, nor links
     to nothing, out of the source, or to a folder that holds them. O(unreadable_names) says what becomes of them."
-  - An S3 source needs boto3, thus the Python that the set-up made.
+  - An object store needs its client, thus the Python that the set-up made.
 author: [alluxio-fuse]
 attributes:
   check_mode:
@@ -27,7 +33,8 @@ attributes:
     description: Says whether the manifest would be made again.
 options:
   source:
-    description: The source, C(file:///folder) or C(s3://bucket/prefix); without it O(path) is looked at.
+    description: >-
+      The source, C(file:///folder), C(s3://bucket/prefix) or C(oss://bucket/prefix); without it O(path) is looked at.
     type: str
   path:
     description: File of the manifest (JSON lines).
@@ -50,16 +57,20 @@ options:
     description: Processes that compute digests of a folder; every processor when 0.
     type: int
     default: 0
-  s3:
-    description: How the store is reached (C(endpoint), C(region), C(path_style), C(ca_file), C(anonymous)).
+  store:
+    description: How the store is reached, as the dataset says in C(s3) or C(oss).
     type: dict
     default: {}
   access_key:
-    description: S3 access key, needed unless C(anonymous) in O(s3) is true.
+    description: Access key, needed unless C(anonymous) in O(store) is true.
     type: str
     default: ''
   secret_key:
-    description: S3 secret key.
+    description: Secret key.
+    type: str
+    default: ''
+  security_token:
+    description: Of temporary keys of OSS, the token that STS gave with them.
     type: str
     default: ''
 """
@@ -95,9 +106,10 @@ def main() -> None:
             "unreadable_names": {"type": "str", "choices": ["refuse", "skip"], "default": "refuse"},
             "seed": {"type": "int", "default": 0},
             "processes": {"type": "int", "default": 0},
-            "s3": {"type": "dict", "default": {}},
+            "store": {"type": "dict", "default": {}},
             "access_key": {"type": "str", "default": "", "no_log": True},
             "secret_key": {"type": "str", "default": "", "no_log": True},
+            "security_token": {"type": "str", "default": "", "no_log": True},
         },
         supports_check_mode=True,
     )
@@ -124,7 +136,7 @@ def main() -> None:
         if changed and not module.check_mode:
             draft.save(path, digests)
     except Exception as error:  # botocore's hierarchy of errors is made at run time
-        module.fail_json(msg=f"source: {source} cannot be read: {error}")
+        module.fail_json(msg=f"source: {source} cannot be read: {object_stores.said(source, error)[1]}")
     module.exit_json(changed=changed, manifest=head, path=path)
 
 
@@ -142,15 +154,16 @@ def _say(module: AnsibleModule, unreadable: str) -> None:
 
 def _open(module: AnsibleModule, source: str) -> tuple[Iterable[manifest.Entry], manifest.Digests, manifest.Heads]:
     params = module.params
-    if source.startswith("s3://"):
-        store = s3.client(params["s3"], params["access_key"], params["secret_key"])
-        return s3.list_bucket(store, source), s3.object_digests(store, source), s3.object_heads(store, source)
+    if source.startswith(object_stores.SCHEMES):
+        keys = {key: params[key] for key in object_stores.KEYS}
+        bucket = object_stores.opened(source, params["store"], keys)
+        return objects.entries(bucket), objects.digests(bucket), objects.heads(bucket)
     if source.startswith("file:///"):
         root = source[len("file://") :]
         processes = params["processes"] or len(os.sched_getaffinity(0))
         digests = source_folder.folder_digests(root, processes)
         return source_folder.list_folder(root), digests, source_folder.folder_heads(root)
-    raise ValueError("only file:/// and s3:// are supported")
+    raise ValueError("only file:///, s3:// and oss:// are supported")
 
 
 if __name__ == "__main__":

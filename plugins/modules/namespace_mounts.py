@@ -38,7 +38,7 @@ options:
     elements: dict
     required: true
   credentials:
-    description: For a dataset's name, C(access_key) and C(secret_key) of its object store.
+    description: For a dataset's name, its C(access_key) and C(secret_key), and for OSS maybe C(security_token).
     type: dict
     default: {}
   free_to:
@@ -74,6 +74,16 @@ _USED = re.compile(r"^Used Bytes: (\d+)$", re.MULTILINE)
 _LINE = re.compile(r"^(?P<source>\S+)\s+on\s+(?P<path>/\S*)\s+\((?P<details>.*)\)\s*$")
 #: An option that means nothing to Alluxio: the digest of what a mount was declared with.
 MARK = "alluxio.fuse.declaration"
+#: By scheme, the option of a mount that each of a dataset's keys becomes.
+KEY_OPTIONS = {
+    "file": {},
+    "s3": {"access_key": "s3a.accessKeyId", "secret_key": "s3a.secretKey"},
+    "oss": {
+        "access_key": "fs.oss.accessKeyId",
+        "secret_key": "fs.oss.accessKeySecret",
+        "security_token": "fs.oss.securityToken",
+    },
+}
 _MARKED = re.compile(rf"\b{re.escape(MARK)}=([0-9a-f]+)")
 #: The CLI's JVM, started by the image's own script, with the rest of its command line from standard input.
 FED = '. /opt/alluxio/libexec/launch.sh && java_command USER_LOGGER USER "" && exec "${java[@]}" @/dev/stdin'
@@ -100,7 +110,11 @@ def mount_options(dataset: dict[str, Any], credentials: dict[str, dict[str, str]
     """All options of a dataset's mount, keys included, and the digest of what is declared of it."""
     options = dict(dataset.get("options") or {})
     if keys := credentials.get(dataset["name"]):
-        options |= {"s3a.accessKeyId": keys["access_key"], "s3a.secretKey": keys["secret_key"]}
+        options |= {
+            option: keys[key]
+            for key, option in KEY_OPTIONS[dataset["source"].partition("://")[0]].items()
+            if keys.get(key)
+        }
     declared = json.dumps(
         [dataset["alluxio_path"], dataset["source"], bool(dataset["writable"]), options], sort_keys=True
     )

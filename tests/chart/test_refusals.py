@@ -15,6 +15,7 @@ def worker(**values: Any) -> dict[str, Any]:
 
 OFFICIAL = {"kind": "official", "java": 11}
 KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
+OSS = {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"}
 
 
 def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +146,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "one name twice": (datasets({}, {}), "the name is taken by datasets[0]"),
     "data in two places": (datasets({"volume": {"claim": "c"}}), "write one of them"),
     "no data": ({"datasets": [{"name": "imagenet"}]}, "it has no data: write source (s3://bucket/prefix) or volume"),
-    "store of another kind": (datasets({"oss": {"endpoint": "e"}}), "oss holds for oss:// sources only"),
+    "store of another kind": (datasets({"oss": OSS}), "oss holds for oss:// sources only"),
     "writable and ro": (
         datasets({"writable": True, "fuse": {"mountOptions": ["ro"]}}),
         "writable, but mountOptions holds ro",
@@ -204,9 +205,25 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         "rpcPassword.secret",
     ),
     "official image of a new Java": ({"image": {"kind": "official"}}, "alluxio/alluxio carries 8 or 11"),
-    "store that the image cannot read": (
-        datasets({"source": "oss://bucket/imagenet"}),
-        "oss:// needs an image with alluxio-underfs-oss, and localhost/alluxio-fuse has none",
+    "OSS by the official image": (
+        {"image": OFFICIAL, **datasets({"source": "oss://bucket/imagenet", "oss": OSS})},
+        "the official image signs requests to OSS by version 1",
+    ),
+    "OSS of an unknown place": (
+        datasets({"source": "oss://bucket/imagenet", "credentials": KEYS}),
+        "nothing says where the bucket is: write oss: {endpoint: https://oss-<region>.aliyuncs.com",
+    ),
+    "OSS without keys": (
+        datasets({"source": "oss://bucket/imagenet", "oss": OSS}),
+        "oss:// is read with keys only: write credentials",
+    ),
+    "OSS to be written to": (
+        datasets({"source": "oss://bucket/imagenet", "oss": OSS, "credentials": KEYS, "writable": True}),
+        "oss:// is read only here: remove writable",
+    ),
+    "token of another store": (
+        datasets({"credentials": {**KEYS, "securityToken": "token"}}),
+        "credentials.securityToken holds for oss:// sources only",
     ),
     "claims without mounts": (
         {"fuse": {"enabled": False}, **datasets({"claims": ["vision"]})},

@@ -284,6 +284,13 @@ class TestMounts:
         words = [re.sub(r"\\(.)", r"\1", word) for word in re.findall(r'"((?:[^"\\]|\\.)*)"', said)]
         assert f"s3a.secretKey={key}" in words
 
+    def test_a_token_is_told_where_the_secret_has_one(self, tmp_path: Path) -> None:
+        declared = tmp_path / "datasets" / "imagenet"
+        declared.write_text(declared.read_text() + "optional-secret=fs.oss.securityToken=token\n")
+        assert "fs.oss.securityToken" not in self.look(tmp_path)
+        (tmp_path / "credentials" / "imagenet" / "token").write_text("of STS")
+        assert '"--option" "fs.oss.securityToken=of STS"' in self.look(tmp_path)
+
     def test_leaves_what_is_as_declared(self, tmp_path: Path) -> None:
         mark = self.mark(self.look(tmp_path))
         self.table(tmp_path, f"s3://b/i on /imagenet (s3, properties={{alluxio.fuse.chart.declaration={mark}}})")

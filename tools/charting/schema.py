@@ -176,10 +176,13 @@ DATASET = closed(
         "s3": closed(
             {"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL, "anonymous": BOOL}
         ),
-        "oss": closed({"endpoint": string(minLength=1)}, "endpoint"),
+        "oss": closed({"endpoint": string("^https?://"), "region": string("^[a-z0-9-]+$")}, "endpoint", "region"),
         "options": ref("properties"),
         "credentials": closed(
-            {"secret": NAME, "accessKey": string(minLength=1), "secretKey": string(minLength=1)},
+            {
+                "secret": NAME,
+                **dict.fromkeys(("accessKey", "secretKey", "securityToken"), string(minLength=1)),
+            },
             "secret",
             "accessKey",
             "secretKey",

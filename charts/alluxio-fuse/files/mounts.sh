@@ -30,6 +30,10 @@ options_of() {
   while read -r line; do
     case $line in
       option=*) echo "${line#option=}" ;;
+      optional-secret=*)
+        pair=${line#optional-secret=}
+        [ ! -s "/credentials/$name/${pair#*=}" ] || echo "${pair%%=*}=$(cat "/credentials/$name/${pair#*=}")"
+        ;;
       secret=*)
         pair=${line#secret=}
         if [ ! -e "/credentials/$name/${pair#*=}" ]; then

@@ -69,6 +69,8 @@ file:///sources/{{ .dataset.name }}
 {{- end -}}
 {{- with .dataset.oss -}}
 {{- $_ := set $options "fs.oss.endpoint" .endpoint -}}
+{{- $_ := set $options "fs.oss.region" .region -}}
+{{- $_ := set $options "alluxio.underfs.oss.default.mode" "0555" -}}
 {{- end -}}
 {{ mergeOverwrite $options (default dict .dataset.options) | toYaml }}
 {{- end }}
@@ -95,5 +97,8 @@ option={{ $key }}={{ $amount }}
 {{- end }}
 {{- range $key, $file := include "alluxio.datasetSecrets" . | fromYaml }}
 secret={{ $key }}={{ $file }}
+{{- end }}
+{{- with dig "securityToken" "" (default dict .dataset.credentials) }}
+optional-secret=fs.oss.securityToken={{ . }}
 {{- end }}
 {{- end }}

@@ -186,8 +186,21 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- if and .oss (not (hasPrefix "oss://" (default "" .source))) }}
 {{ $at }}: oss holds for oss:// sources only: remove it
 {{- end }}
-{{- if and (hasPrefix "oss://" (default "" .source)) (eq $.Values.image.repository "localhost/alluxio-fuse") }}
-{{ $at }}: oss:// needs an image with alluxio-underfs-oss, and localhost/alluxio-fuse has none: build one from it (see "The image" in the README), and write its name as image.repository
+{{- if hasPrefix "oss://" (default "" .source) }}
+{{- if eq $.Values.image.kind "official" }}
+{{ $at }}: the official image signs requests to OSS by version 1, which OSS does not take for new buckets: write image.kind project
+{{- end }}
+{{- if not (or .oss (dig "fs.oss.region" "" (default dict .options))) }}
+{{ $at }}: nothing says where the bucket is: write oss: {endpoint: https://oss-<region>.aliyuncs.com, region: <region>}
+{{- end }}
+{{- if not .credentials }}
+{{ $at }}: oss:// is read with keys only: write credentials
+{{- end }}
+{{- if .writable }}
+{{ $at }}: oss:// is read only here: remove writable
+{{- end }}
+{{- else if dig "securityToken" "" (default dict .credentials) }}
+{{ $at }}: credentials.securityToken holds for oss:// sources only: remove it
 {{- end }}
 {{- if and .credentials (eq $.Values.image.kind "official") }}
 {{ $at }}: the official image takes keys of a dataset on the command line only, where every process sees them: write awsProfile, or image.kind project

@@ -36,7 +36,7 @@ def chart_values(
 ) -> Amounts:
     """Values of the chart for a plan of platform `kubernetes`, and those that the user says beside it.
 
-    secrets: {dataset: name of the Secret with its `access_key` and `secret_key`}.
+    secrets: {dataset: name of the Secret with its `access_key`, `secret_key` and, for OSS, maybe `security_token`}.
     nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
     planned = _planned(plan, secrets or {}, nodes_addresses, trust_digest)
@@ -260,7 +260,8 @@ def _dataset(
     dataset: PlannedDataset, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]
 ) -> Amounts:
     name, source = dataset["name"], dataset["source"].rstrip("/")
-    keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else None
+    keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else {}
+    token = {"securityToken": "security_token"} if keys and dataset["oss"] else {}
     return {
         "name": name,
         **_origin(source, dataset["marker"]),
@@ -268,7 +269,7 @@ def _dataset(
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],
         **_store(dataset),
-        **({"credentials": keys} if keys else {}),
+        **({"credentials": keys | token} if keys else {}),
         "fuse": _fuse(fuse, points),
     }
 

@@ -11,6 +11,7 @@ from alluxio_fuse import names
 Object = dict[str, Any]
 MANAGER = "alluxio-fuse"
 IDENTITY = ("name", "instance")
+_KEYS = ("access_key", "secret_key", "security_token")
 
 
 def labels(name: str, component: str) -> dict[str, str]:
@@ -48,7 +49,7 @@ def secrets(deployment: str, into: str, credentials: Mapping[str, Mapping[str, s
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": metadata(f"{deployment}-{dataset}", into, deployment, "credentials"),
-            "data": {key: base64.b64encode(keys[key].encode()).decode() for key in ("access_key", "secret_key")},
+            "data": {key: base64.b64encode(keys[key].encode()).decode() for key in _KEYS if key in keys},
         }
         for dataset, keys in credentials.items()
     ]

@@ -12,6 +12,7 @@ from alluxio_fuse.plan.process import nofile
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
+from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.units import MIB, at_least, format_size, round_up
 
 SLOWEST: tuple[Medium, ...] = ("memory", "ssd", "hdd")
@@ -362,7 +363,7 @@ def _check_keys(fleet: Fleet, problems: Problems) -> None:
     guarded = [
         dataset.name
         for dataset in fleet.intent.alluxio_datasets
-        if dataset.source.startswith("s3://")
+        if dataset.source.startswith(OBJECT_STORES)
         and not dataset.writable
         and dataset.through == "cluster"
         and not (dataset.s3 and dataset.s3.anonymous)

@@ -164,7 +164,7 @@ class Bucket(NamedTuple):
 class Source(_Fact):
     """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit."""
 
-    state: Literal["ok", "missing", "empty", "unreachable", "denied", "foreign", "keyless", "contradictory"]
+    state: Literal["ok", "missing", "empty", "unreachable", "denied", "foreign", "keyless", "contradictory", "tokened"]
     detail: str | None
     files: int | None
     bytes: int | None

@@ -22,7 +22,7 @@ Profile = Literal["fio", "tfrecord", "readers", "open-files"]
 Setting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
 Java = Annotated[Literal[8, 11, 17, 21, 25], BeforeValidator(parse_whole)]
 Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
-SCHEMES = ("file", "s3")
+SCHEMES = ("file", "s3", "oss")
 
 
 def _wrong(kind: str, reason: str, remedy: str) -> PydanticCustomError:
@@ -46,8 +46,8 @@ def _source(value: str) -> str:
         raise _wrong("secret", "credentials do not belong in a source", "put them in alluxio_credentials")
     if url.scheme == "file" and (url.netloc or not url.path.startswith("/") or url.path == "/"):
         raise _wrong("source", "not an absolute folder", "write file:///absolute/folder")
-    if url.scheme == "s3" and not url.netloc:
-        raise _wrong("source", "no bucket", "write s3://bucket/prefix")
+    if url.scheme != "file" and not url.netloc:
+        raise _wrong("source", "no bucket", f"write {url.scheme}://bucket/prefix")
     return value.rstrip("/")
 
 
@@ -121,6 +121,32 @@ class S3(Strict):
     )
 
 
+def _address(value: str) -> str:
+    if not re.fullmatch(r"https?://[^/@\s]+", value):
+        raise _wrong(
+            "endpoint", "not an address of a store", "write https://oss-<region>.aliyuncs.com, without the bucket"
+        )
+    return value
+
+
+def _region(value: str) -> str:
+    if not re.fullmatch(r"(?!oss-)[a-z0-9-]+", value):
+        raise _wrong("region", "not a region as requests are signed for", "write it like cn-hangzhou, without oss-")
+    return value
+
+
+class Oss(Strict):
+    """Where an oss:// source is. Its keys are in `alluxio_credentials`."""
+
+    endpoint: Annotated[str, AfterValidator(_address)] = Field(
+        description="URL of the store, https://oss-<region>.aliyuncs.com, or inside its network"
+        " https://oss-<region>-internal.aliyuncs.com."
+    )
+    region: Annotated[str, AfterValidator(_region)] = Field(
+        description="Region of the bucket, like cn-hangzhou: requests are signed for it (version 4)."
+    )
+
+
 def _below(value: str) -> str:
     if not value or value.startswith("/") or ".." in value.split("/"):
         raise _wrong("file", "not a file of the source", "write its path from the source on, without ..")
@@ -149,7 +175,9 @@ class Dataset(Strict):
     """One dataset, mounted read-only unless `writable`."""
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
-    source: Annotated[str, AfterValidator(_source)] = Field(description="file:///folder or s3://bucket/prefix.")
+    source: Annotated[str, AfterValidator(_source)] = Field(
+        description="file:///folder, s3://bucket/prefix or oss://bucket/prefix."
+    )
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
     readers: Readers = Field(Readers(), description="Who may read it.")
@@ -159,6 +187,7 @@ class Dataset(Strict):
     writable: Switch = Field(False, description="Whether `readers` may write, too; see docs/writable.md.")
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
+    oss: Oss | None = Field(None, description="Only for oss:// sources, which need it.")
     marker: Marker | None = Field(
         None,
         description="Only for file:// sources: a node that does not see this file with this digest is refused, and on"
@@ -186,6 +215,7 @@ class Dataset(Strict):
             raise _wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
         if self.s3 is not None and self.s3.anonymous and self.writable:
             raise _wrong("s3", "anonymous and writable contradict each other", "write with keys, or remove writable")
+        self._is_of_oss()
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
             raise _wrong("marker", reason, "remove marker: a store is the same for all nodes")
@@ -199,6 +229,22 @@ class Dataset(Strict):
         if self.cache.pin and self.cache.share is not None:
             raise _wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
         return self
+
+    def _is_of_oss(self) -> None:
+        if self.oss is not None and not self.source.startswith("oss://"):
+            raise _wrong("oss", f"oss is given, the source is {self.source}", "remove oss or use an oss:// source")
+        if not self.source.startswith("oss://"):
+            return
+        if self.oss is None:
+            remedy = "write oss: {endpoint: https://oss-<region>.aliyuncs.com, region: <region>}"
+            raise _wrong("oss", "nothing says where the bucket is", remedy)
+        bucket = urlsplit(self.source).netloc
+        if (urlsplit(self.oss.endpoint).hostname or "").startswith(f"{bucket}."):
+            raise _wrong("oss", f"its endpoint holds the bucket {bucket}", f"take {bucket}. out of it")
+        if self.writable:
+            raise _wrong("source", "oss:// is read only here", "remove writable, or write to a file:// or s3:// source")
+        if self.through == "under_store":
+            raise _wrong("source", "oss:// is read through a cluster only", "remove through")
 
 
 class Sample(Strict):
@@ -332,8 +378,9 @@ class Kubernetes(Strict):
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},
-        description="By dataset, an existing Secret in the namespace with access_key and secret_key, which pods use in"
-        " place of one made from alluxio_credentials. The controller reads the source, too, with alluxio_credentials.",
+        description="By dataset, an existing Secret in the namespace with access_key, secret_key and, for OSS, maybe"
+        " security_token, which pods use in place of one made from alluxio_credentials. The controller reads the"
+        " source, too, with alluxio_credentials.",
     )
     values: dict[str, Any] = Field(
         {},

@@ -37,7 +37,13 @@ PLANNED_ELSEWHERE: Final = {
 }
 PLANNED_ENDINGS: Final = {".port": "alluxio_port_offset", ".hostname": "alluxio_bind_address"}
 LOSING: Final = ("ASYNC_THROUGH", "MUST_CACHE")
-SECRET_KEYS: Final = ("s3a.accessKeyId", "s3a.secretKey", "fs.oss.accessKeyId", "fs.oss.accessKeySecret")
+SECRET_KEYS: Final = (
+    "s3a.accessKeyId",
+    "s3a.secretKey",
+    "fs.oss.accessKeyId",
+    "fs.oss.accessKeySecret",
+    "fs.oss.securityToken",
+)
 
 
 def check_node(planned: NodePlan, problems: Problems) -> None:

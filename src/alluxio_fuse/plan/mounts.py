@@ -14,6 +14,7 @@ from alluxio_fuse.plan.rules.jvm import Jvm
 from alluxio_fuse.plan.rules.stage import PER_FILE, nothing_staged, stage, stage_footprint
 from alluxio_fuse.plan.site import site
 from alluxio_fuse.plan.sources import source_properties
+from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.values import Service, Value
 
 DERIVED = "alluxio_name and the dataset's name"
@@ -154,7 +155,7 @@ class Mounts:
             web_port=service["ports"].amount.get("web"),
             many_workers=shape.through_cluster and (fleet.workers > 1 or not fleet.runs_cluster),
             through_cluster=shape.through_cluster,
-            handed_keys=fleet.runs_cluster and (shape.source or "").startswith("s3://"),
+            handed_keys=fleet.runs_cluster and (shape.source or "").startswith(OBJECT_STORES),
             source=self._source_properties(shape),
         )
         return properties.fuse(fleet.cluster, client)

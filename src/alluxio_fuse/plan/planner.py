@@ -38,6 +38,7 @@ from alluxio_fuse.plan.rules.memory import cpus_workload
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.sizes import Sizes
+from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.summary import fleet_values
 
 
@@ -144,7 +145,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",
         clients=len(mounting) * (datasets + 1),
-        object_store=any(dataset.source.startswith("s3://") for dataset in intent.alluxio_datasets),
+        object_store=any(dataset.source.startswith(OBJECT_STORES) for dataset in intent.alluxio_datasets),
     )
     overrides = Overrides(intent.alluxio_overrides, frozenset(shape.name for shape in shapes), problems)
     workers = len(mounting) if own else 0

@@ -26,6 +26,7 @@ from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import GpuNeed, gpu_model
 from alluxio_fuse.plan.sizes import Sizes
+from alluxio_fuse.plan.stores import OBJECT_STORES
 
 SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
@@ -302,11 +303,30 @@ def _sample_shape(sample: Sample, *, through_cluster: bool) -> Shape:
 def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems: Problems) -> None:
     """A store that was not asked: without keys nobody said that it may be read, or both were said."""
     remedies = {
-        "keyless": "write access_key and secret_key of this dataset into a vault; or, where anybody may read the"
-        f" bucket, anonymous: true into {where}.s3",
+        "keyless": "write access_key and secret_key of this dataset into a vault"
+        + (f"; or, where anybody may read the bucket, anonymous: true into {where}.s3" if not dataset.oss else ""),
         "contradictory": f"remove one of them: these keys, or anonymous in {where}.s3",
+        "tokened": "write keys that need no token",
     }
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
+
+
+def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
+    """What helps where a source is not as it should be; of a store its own code says more than the state."""
+    if state == "foreign":
+        return f"mount the dataset's filesystem there, or correct {where}.marker"
+    if not dataset.source.startswith(OBJECT_STORES):
+        return "name a source that exists, is not empty, and can be read by uid 1000"
+    if "RequestTimeTooSkewed" in detail:
+        return "set the controller's clock; timedatectl says whether it follows a time server"
+    if "SecurityToken" in detail:
+        return f"have STS make new keys, and write all three into the vault, for {dataset.name}"
+    said = f"{where}.{dataset.source.partition('://')[0]}"
+    return {
+        "denied": f"correct the keys of {dataset.name} in the vault, or let them list and read this prefix",
+        "missing": f"correct the bucket's name, or the endpoint in {said}",
+        "unreachable": f"correct endpoint and region in {said}, or the network in between",
+    }.get(state, "name a prefix that holds the dataset")
 
 
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:
@@ -319,16 +339,14 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
             wrong.setdefault((source.state, source.detail or "nothing there"), []).append(host)
         files, size = files or source.files, size or source.bytes
     for (state, detail), hosts in wrong.items():
-        if state in ("keyless", "contradictory"):
+        if state in ("keyless", "contradictory", "tokened"):
             _refuse_keys(dataset, where, state, detail, problems)
             continue
         problems.refuse(
             f"{where}.source",
             dataset.source,
             f"{state} on {', '.join(hosts)}: {detail}",
-            "name a source that exists, is not empty, and can be read by uid 1000"
-            if state != "foreign"
-            else f"mount the dataset's filesystem there, or correct {where}.marker",
+            _source_remedy(dataset, where, state, detail),
         )
     if wrong:
         return Sizes.unlisted(1, 1)

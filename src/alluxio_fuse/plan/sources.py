@@ -14,6 +14,12 @@ UNSIGNED: Final = {
 
 def source_properties(dataset: Dataset, *, writable: bool) -> dict[str, str]:
     """Properties of a source's mount, in Alluxio or of a FUSE process that reads it; keys are joined in elsewhere."""
+    if dataset.oss:
+        return {
+            "fs.oss.endpoint": dataset.oss.endpoint,
+            "fs.oss.region": dataset.oss.region,
+            "alluxio.underfs.oss.default.mode": "0555",
+        }
     if not dataset.source.startswith("s3://"):
         return {}
     options = {

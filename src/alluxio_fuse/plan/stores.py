@@ -1,4 +1,4 @@
-"""Every scheme of a source that Alluxio has a name for, but `file` and `s3`: what to write in place of it.
+"""Every scheme of a source that Alluxio has a name for, but `file`, `s3` and `oss`: what to write in place of it.
 
 Most object stores answer S3's requests, too. What each wants was read in its documents, which `documents` names, in
 November 2026; of all of them only SeaweedFS was run here.
@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 PAGE: Final = "docs/stores.md"
 ANY_REGION: Final = "us-east-1"
+OBJECT_STORES: Final = ("s3://", "oss://")  # how a source begins that is in a bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,9 @@ STORES: Final = (
         "host name",
         "an AccessKey",
         ("https://help.aliyun.com/en/oss/developer-reference/use-aws-sdks-to-access-oss",),
-        ("oss",),
-        "Inside its network the endpoint is https://s3.oss-<region>-internal.aliyuncs.com",
+        (),
+        "Inside its network the endpoint is https://s3.oss-<region>-internal.aliyuncs.com. oss:// reads it, too, by its"
+        " own interface",
     ),
     Store(
         "Tencent Cloud COS",
@@ -199,13 +201,16 @@ def schemes() -> Iterable[str]:
 def instead(scheme: str, place: str) -> tuple[str, str]:
     """(what is wrong with the source `<scheme>://<place>`, what to write in place of it)."""
     if not scheme:
-        return "it has no scheme", "write file:///folder, or s3://bucket/prefix"
+        return "it has no scheme", "write file:///folder, s3://bucket/prefix or oss://bucket/prefix"
     store = next((one for one in STORES if scheme in one.schemes), None)
     if store:
         return f"{scheme}:// is not read; {store.name} is read by its S3 interface", store.instead(place)
     unread = next((one for one in UNREAD if scheme in one.schemes), None)
     if unread:
         return f"{scheme}:// is not read yet", f"{unread.remedy} ({PAGE})"
-    close = get_close_matches(scheme, ["file", "s3", *schemes()], n=1, cutoff=0.6)
+    close = get_close_matches(scheme, ["file", "s3", "oss", *schemes()], n=1, cutoff=0.6)
     meant = f"did you mean {close[0]}://? " if close else ""
-    return f"{scheme}:// is not known", f"{meant}file:// and s3:// are read; {PAGE} says what to write for others"
+    return (
+        f"{scheme}:// is not known",
+        f"{meant}file://, s3:// and oss:// are read; {PAGE} says what to write for others",
+    )

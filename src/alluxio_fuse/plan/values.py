@@ -69,6 +69,7 @@ class PlannedDataset(TypedDict):
     path: str
     options: dict[str, str]
     s3: Amounts | None
+    oss: Amounts | None
     marker: Amounts | None
     unreadable_names: str
     sample: Amounts | None

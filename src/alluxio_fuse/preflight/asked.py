@@ -10,6 +10,7 @@ from alluxio_fuse.claims import claims
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
+from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.units import parse_switch, parse_whole
 
 _CORE = ("master", "job-master", "worker", "job-worker")
@@ -19,8 +20,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, s3}], platform, verbs: of its role,
-    image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its
+    role, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
     `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, release, pull_secrets,
     keep_journal}`.
     """
@@ -31,7 +32,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     offset = parse_whole(variables.get("alluxio_port_offset"))
     moved = offset if isinstance(offset, int) else 0
     folders = [source for source in sources.values() if source.startswith("file://")]
-    stores = [d for d in datasets if str(d.get("source")).startswith("s3://")]
+    stores = [d for d in datasets if str(d.get("source")).startswith(OBJECT_STORES)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
     tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
@@ -75,14 +76,13 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             for d in datasets
             if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
         },
-        "object_stores": [
-            {"name": str(d.get("name")), "source": str(d["source"]), "s3": _s3(_mapping(d.get("s3")))} for d in stores
-        ],
+        "object_stores": [{"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores],
     }
 
 
-def _s3(said: Mapping[str, Any]) -> dict[str, Any]:
+def _store(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """How a store is reached; a switch may be text, and one that cannot be read is off until it is refused."""
+    said = _mapping(dataset.get(str(dataset["source"]).partition("://")[0]))
     switches = ("path_style", "anonymous")
     return {**said, **{name: parse_switch(said[name]) is True for name in switches if name in said}}
 

@@ -55,6 +55,7 @@ def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
         "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
         "options": {},
         "s3": None,
+        "oss": None,
         "marker": None,
         **more,
     }
@@ -127,6 +128,14 @@ def test_datasets(plan: Plan) -> None:
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
     assert "credentials" not in lake
     assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
+
+
+def test_oss_may_have_a_token(plan: Plan) -> None:
+    """Whether the Secret has one shows in the Secret alone."""
+    plan.fleet["datasets"].amount[0]["oss"] = {"endpoint": "https://oss-x.aliyuncs.com", "region": "x"}
+    imagenet, lake = chart_values(plan, {"imagenet": "imagenet-keys"})["datasets"]
+    assert imagenet["credentials"]["securityToken"] == "security_token"
+    assert "credentials" not in lake
 
 
 def test_an_anonymous_dataset_needs_no_secret(plan: Plan) -> None:

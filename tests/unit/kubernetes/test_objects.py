@@ -54,6 +54,8 @@ def test_keys_are_only_in_secrets() -> None:
     (secret,) = objects.secrets("d", "ns", {"a": {"access_key": "k", "secret_key": "s"}})
     assert secret["metadata"]["name"] == "d-a"
     assert secret["data"] == {"access_key": "aw==", "secret_key": "cw=="}
+    (secret,) = objects.secrets("d", "ns", {"a": {"access_key": "k", "secret_key": "s", "security_token": "t"}})
+    assert list(secret["data"].values()) == ["aw==", "cw==", "dA=="]
     assert objects.secret_names("d", {"b": "mine"}, ["a"]) == {"a": "d-a", "b": "mine"}
 
 

@@ -13,6 +13,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     manifest,
+    objects,
     reader,
     s3,
     sizes,
@@ -310,7 +311,7 @@ def test_a_bucket_s_keys_become_paths() -> None:
             ]
             return [{"Contents": [{"Key": key, "Size": 1, "ETag": '"e"'} for key in keys]}, {}]
 
-    listed = list(s3.list_bucket(Pages(), "s3://bucket/set"))
+    listed = list(objects.entries(s3.bucket(Pages(), "s3://bucket/set")))
     assert [(entry.path, entry.type) for entry in listed] == [
         ("a", "folder"),
         ("a/b.JPEG", "file"),
@@ -330,10 +331,16 @@ def test_a_bucket_s_keys_become_paths() -> None:
 
 @pytest.mark.parametrize(
     ("source", "parts"),
-    [("s3://b/p/q/", ("b", "p/q/")), ("s3://b", ("b", "")), ("s3://b/", ("b", "")), ("s3://b/p", ("b", "p/"))],
+    [
+        ("s3://b/p/q/", ("b", "p/q/")),
+        ("s3://b", ("b", "")),
+        ("s3://b/", ("b", "")),
+        ("s3://b/p", ("b", "p/")),
+        ("oss://b/p", ("b", "p/")),
+    ],
 )
 def test_bucket_and_prefix(source: str, parts: tuple[str, str]) -> None:
-    assert s3.split(source) == parts
+    assert objects.split(source) == parts
 
 
 def test_tfrecord_files_are_told_from_others(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def write(path: Path, text: str) -> None:
         ("playbooks/group_vars/all.yml", KEYS, [HERE]),
         ("group_vars/gpu/keys.json", '{"alluxio_credentials": {"imagenet": {"secret_key": "canary"}}}', [HERE]),
         ("hosts.yml", "all: {vars: {alluxio_credentials: {imagenet: {secret_key: canary}}}}", [f"all.vars.{HERE}"]),
+        ("group_vars/all.yml", "vault_security_token: canary", ["vault_security_token"]),
         ("group_vars/all.yml", "ansible_become_password: canary", ["ansible_become_password"]),
         ("group_vars/all.yml", "ansible_ssh_pass: canary", ["ansible_ssh_pass"]),
         ("hosts", "[all]\none ansible_password=canary\n", ["ansible_password"]),

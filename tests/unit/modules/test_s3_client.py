@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import s3
+from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, s3
 from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
 
 ENDPOINT = "https://s3.example.com"
@@ -68,8 +68,8 @@ def test_an_anonymous_request_is_not_signed() -> None:
 def test_a_store_is_not_asked_without_a_word(
     settings: dict[str, Any], keys: tuple[str, str], state: str, detail: str
 ) -> None:
-    said = {"source": "s3://bucket/set", "s3": {**settings, "endpoint": "http://127.0.0.1:9"}, "limit": 1}
-    assert object_store_facts.ask({**said, "access_key": keys[0], "secret_key": keys[1]}) == {
+    said = {"source": "s3://bucket/set", "store": {**settings, "endpoint": "http://127.0.0.1:9"}, "limit": 1}
+    assert object_store_facts.ask({**said, "access_key": keys[0], "secret_key": keys[1], "security_token": ""}) == {
         "state": state,
         "detail": detail,
         "files": None,
@@ -77,7 +77,7 @@ def test_a_store_is_not_asked_without_a_word(
         "sizes": None,
     }
     with pytest.raises(ValueError, match=detail):
-        s3.client(settings, *keys)
+        object_stores.opened("s3://bucket/set", settings, dict(zip(object_stores.KEYS, (*keys, ""), strict=True)))
 
 
 def test_requests_are_signed_by_version_4_in_the_said_region() -> None:

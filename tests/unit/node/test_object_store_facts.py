@@ -58,7 +58,14 @@ def ask(objects: dict[str, int], source: str = "s3://bucket/set", limit: int = 1
     with store(objects) as endpoint:
         said = {"endpoint": endpoint, "path_style": True, "anonymous": True}
         found = object_store_facts.ask(
-            {"source": source, "s3": said, "access_key": "", "secret_key": "", "limit": limit}
+            {
+                "source": source,
+                "store": said,
+                "access_key": "",
+                "secret_key": "",
+                "security_token": "",
+                "limit": limit,
+            }
         )
     Source.model_validate(found)
     return found

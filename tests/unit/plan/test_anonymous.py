@@ -35,6 +35,11 @@ def test_a_store_without_keys_is_refused(finding: Any) -> None:
     assert "anonymous: true into alluxio_datasets[0].s3" in refused.remedy
 
 
+def test_a_token_that_services_cannot_send_is_refused(finding: Any) -> None:
+    refused = finding(found("tokened"))
+    assert (refused.path, refused.remedy) == ("alluxio_credentials.set", "write keys that need no token")
+
+
 def test_keys_and_anonymous_are_refused_together(finding: Any) -> None:
     refused = finding(found("contradictory", s3={"anonymous": True}))
     assert refused.path == "alluxio_credentials.set"

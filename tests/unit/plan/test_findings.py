@@ -52,7 +52,7 @@ def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: s
     [
         ({"sorce": "x"}, ".sorce", "did you mean source?"),
         ({"cache": {"sare": 0.5}}, ".cache.sare", "did you mean share?"),
-        ({"source": "oss://bucket/x"}, ".source", "write s3://bucket/x with s3: {"),
+        ({"source": "gs://bucket/x"}, ".source", "write s3://bucket/x with s3: {"),
         ({"source": "s3://key:secret@bucket/x"}, ".source", "alluxio_credentials"),
         ({"freshness": "fresh"}, ".freshness", "within: 10m"),
         ({"freshness": "within: 1s"}, ".freshness", "within: 4s"),

@@ -72,6 +72,18 @@ def test_each_dataset_has_its_own_keys() -> None:
     assert "s3a.secretKey" not in module.mount_options(dataset(name="other"), KEYS)
 
 
+def test_keys_of_oss_are_its_own_options() -> None:
+    temporary = {"bucket": KEYS["bucket"] | {"security_token": "canary too"}}
+    options = module.mount_options(dataset(source="oss://training/set"), temporary)
+    assert {key: value for key, value in options.items() if key.startswith("fs.oss.")} == {
+        "fs.oss.accessKeyId": "one",
+        "fs.oss.accessKeySecret": "canary",
+        "fs.oss.securityToken": "canary too",
+    }
+    assert "s3a.secretKey" not in options
+    assert "fs.oss.securityToken" not in module.mount_options(dataset(source="oss://training/set"), KEYS)
+
+
 def test_arguments() -> None:
     told = dataset(options={"a": "b"})
     assert module.mount_arguments("mount", told) == [

@@ -170,7 +170,7 @@ def test_questions_survive_any_input() -> None:
 def test_a_store_is_reached_as_its_switches_mean(said: object, meant: bool) -> None:
     bucket = {"name": "b", "source": "s3://b/x", "s3": {"region": "eu-1", "path_style": said, "anonymous": said}}
     (store,) = preflight.questions({"alluxio_datasets": [bucket]})["object_stores"]
-    assert store["s3"] == {"region": "eu-1", "path_style": meant, "anonymous": meant}
+    assert store["store"] == {"region": "eu-1", "path_style": meant, "anonymous": meant}
 
 
 def test_a_marker_is_asked_for_where_its_source_is_a_folder() -> None:

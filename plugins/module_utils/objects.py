@@ -1,0 +1,113 @@
+"""What a bucket holds, whatever store it is in: keys become paths, and objects are read for digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
+    FILE,
+    FOLDER,
+    KEY,
+    RECORD_HEAD,
+    Digests,
+    Entry,
+    Heads,
+)
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import hidden_name, left_out, unreadable_name
+
+THREADS = 16
+CHUNK_BYTES = 1 << 20
+
+
+class Object(NamedTuple):
+    """What a store lists of an object. mtime: seconds since 1970; etag: without quotation marks."""
+
+    key: str
+    size: int
+    mtime: int | None
+    etag: str
+
+
+class Bucket(NamedTuple):
+    """The part of a bucket that is a source: `prefix` is empty, or ends with a slash.
+
+    listed: everything below the prefix, in the order of keys. read: an object's bytes, or the first `limit` of them.
+    """
+
+    prefix: str
+    listed: Callable[[], Iterable[Object]]
+    read: Callable[[str, int | None], Iterable[bytes]]
+
+
+def split(source: str) -> tuple[str, str]:
+    """Bucket and prefix (empty, or with a slash at its end) of scheme://bucket/prefix."""
+    bucket, _, prefix = source.partition("://")[2].partition("/")
+    prefix = prefix.strip("/")
+    return bucket, f"{prefix}/" if prefix else ""
+
+
+def entries(bucket: Bucket) -> Iterator[Entry]:
+    """Everything below the prefix, a folder before what it holds; folders are what keys have before their slashes.
+
+    Of a folder that Alluxio cannot serve the entry alone is given.
+    """
+    within: list[str] = []
+    for item in bucket.listed():
+        path = item.key[len(bucket.prefix) :]
+        *folders, name = path.split("/")
+        if "" in folders:
+            yield _entry(path, KEY, item)
+            continue
+        yield from _entered(within, folders)
+        within = folders
+        if name and not _unreadable(path.rpartition("/")[0]):
+            yield _entry(path, FILE, item)
+
+
+def _entered(before: list[str], folders: list[str]) -> list[Entry]:
+    """The folders that were not entered yet: a bucket lists the keys of each one together."""
+    known = [depth for depth in range(len(folders)) if before[: depth + 1] == folders[: depth + 1]]
+    entered = []
+    for depth in range(len(known), len(folders)):
+        path = "/".join(folders[: depth + 1])
+        entered.append(Entry(path, FOLDER, left_out=left_out(path), unreadable=_unreadable(path)))
+        if entered[-1].unreadable:
+            break
+    return entered
+
+
+def _entry(path: str, kind: str, item: Object) -> Entry:
+    """A file, or a key that is no path."""
+    size = item.size if kind == FILE else 0
+    return Entry(path, kind, size, None, item.mtime, item.etag, left_out=left_out(path), unreadable=_unreadable(path))
+
+
+def _unreadable(path: str) -> str | None:
+    parts = path.split("/")
+    if any(hidden_name(part) for part in parts):
+        return None
+    return next((reason for part in parts if (reason := unreadable_name(part))), None)
+
+
+def heads(bucket: Bucket) -> Heads:
+    """The first bytes of an object."""
+    return lambda path: b"".join(bucket.read(bucket.prefix + path, RECORD_HEAD))
+
+
+def digests(bucket: Bucket) -> Digests:
+    """sha256 of objects, read by several threads."""
+
+    def digest(entry: Entry) -> tuple[str, str]:
+        value = hashlib.sha256()
+        for chunk in bucket.read(bucket.prefix + entry.path, None):
+            value.update(chunk)
+        return entry.path, value.hexdigest()
+
+    def of(files: list[Entry]) -> dict[str, str]:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return dict(pool.map(digest, files))
+
+    return of
