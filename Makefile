@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 # Groups joined by + run side by side.
 GROUPS_CI := unit node+lint+chart local
-GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep sources image tune install cluster
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep sources image fluid tune install cluster
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
   --no-header
@@ -74,6 +74,9 @@ test-sources: setup-dev ## 9 min: the main job on oss://, whose store is a stand
 
 test-image: setup-dev ## 4 min: the image's services, caches and properties, and the JVM flags that are planned
 	@pytest -q tests/image
+
+test-fluid: setup-dev ## 6 min: platform fluid without Fluid: objects, refusals, its role; with a Fluid in $$FLUID_KUBECONFIG the main job there
+	@pytest -q tests/fluid tests/image/test_fluid_contract.py
 
 test-tune: setup-dev ## 5 min: settings of a mount tried for real, and kept or not
 	@pytest -q tests/tune

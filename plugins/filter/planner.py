@@ -8,8 +8,9 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from alluxio_fuse.chart.values import refusals
+from alluxio_fuse.chart import values
 from alluxio_fuse.doors import door, plain
+from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.doors import amounts, deployment, diff, explain, table
@@ -19,7 +20,7 @@ def plan(hosts: dict[str, Any]) -> dict[str, Any]:
     """The plan of {host: {groups, variables, facts}}; fails with every finding."""
     try:
         made = derive(plain(hosts))
-        if found := refusals(made):
+        if found := [*values.refusals(made), *render.refusals(made)]:
             raise Refused(found)
         return made.dump()
     except Refused as refused:

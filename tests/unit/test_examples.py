@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fleets import fleet, host
+from fleets import filesystem, fleet, host
 
-from alluxio_fuse.chart.values import refusals
+from alluxio_fuse.chart import values
+from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.intent import KNOWN_VARIABLES
 
@@ -29,12 +30,13 @@ def test_settings_are_planned(page: Path, block: str) -> None:
     datasets = said.get("alluxio_datasets", [{"name": "any", "source": "s3://bucket/any"}])
     said["alluxio_datasets"] = [{"files": 1000, "bytes": "1Gi", **one} for one in datasets]
     platform = "kubernetes" if page.name == "kubernetes.md" else said.get("alluxio_platform", "containers")
-    hosts = fleet(2, {**said, "alluxio_platform": platform})
+    disks = [filesystem("/", 200), filesystem("/mnt/nvme", 1500)]
+    hosts = fleet(2, {**said, "alluxio_platform": platform}, filesystems=disks)
     if platform == "host":
         hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
     made = plan(hosts)
     assert made.fleet["datasets"].amount[0]["source"] == datasets[0]["source"]
-    assert refusals(made) == []
+    assert [*values.refusals(made), *render.refusals(made)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

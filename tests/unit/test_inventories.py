@@ -10,6 +10,7 @@ import pytest
 from fleets import facts, filesystem
 
 from alluxio_fuse.chart.values import chart_values
+from alluxio_fuse.fluid.render import render
 from alluxio_fuse.plan import plan
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +58,19 @@ def test_it_is_planned_and_rendered(name: str) -> None:
     assert values["datasets"][0]["credentials"]["secret"] == "keys"  # noqa: S105 - a name
     assert values["master"]["replicas"] == (3 if name == "production" else 1)
     assert made.environment == name
+
+
+def test_that_of_fluid_is_planned_and_rendered() -> None:
+    hosts = {}
+    for name, said in inventory("fluid")["_meta"]["hostvars"].items():
+        known = facts(memory=512, cpus=96, filesystems=[filesystem("/", 200), filesystem("/mnt/nvme", 1500)])
+        groups = ["gpu_nodes", *(["masters"] if name == "gpu-1" else [])]
+        dataset = said["alluxio_datasets"][0] | {"files": 1024, "bytes": 144_000_000_000}
+        variables = {key: value for key, value in said.items() if key.startswith("alluxio_")}
+        hosts[name] = {"groups": groups, "variables": variables | {"alluxio_datasets": [dataset]}, "facts": known}
+    dataset, runtime = render(plan(hosts), {})
+    assert dataset["spec"]["mounts"][0]["mountPoint"] == "pvc://nfs-imagenet/train"
+    assert runtime["spec"]["replicas"] == 2
 
 
 def test_each_pool_has_the_shape_of_its_own_nodes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, product
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from alluxio_fuse import names
@@ -15,6 +16,7 @@ SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
 MOST_BYTES = 16 * 10**6
 MOST_USERS = 5
+_DATA = "/data/data"
 Seen = Sequence[Mapping[str, Any]]
 
 #: What four reading processes need; little is asked for, since a node that trains may be booked to the brim.
@@ -145,7 +147,7 @@ def _may_read(readers: Mapping[str, Any], user: User) -> bool:
 
 def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User) -> Object:
     deployment, name = plan.name, dataset["name"]
-    data = [f"/reader/{name}.jsonl", "/data/data"]
+    data = [f"/reader/{name}.jsonl", _DATA]
     about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
     said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
     return {
@@ -175,17 +177,31 @@ def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User
                         "runAsGroup": who.gid,
                     },
                     "volumeMounts": [
-                        {"name": "data", "mountPath": "/data", "mountPropagation": "HostToContainer", "readOnly": True},
+                        {"name": "data", **_mounted(plan, name), "readOnly": True},
                         {"name": "reader", "mountPath": "/reader", "readOnly": True},
                     ],
                 }
             ],
             "volumes": [
-                {"name": "data", "hostPath": {"path": names.mount_parent(deployment, name), "type": "Directory"}},
+                {"name": "data", **_volume(plan, name)},
                 {"name": "reader", "configMap": {"name": f"{deployment}-reader"}},
             ],
         },
     }
+
+
+def _volume(plan: Plan, dataset: str) -> Object:
+    """What consumers mount: the folder above the mount point, or the claim that Fluid makes of a Dataset."""
+    if plan.capabilities.by_fluid:
+        return {"persistentVolumeClaim": {"claimName": dataset, "readOnly": True}}
+    return {"hostPath": {"path": names.mount_parent(plan.name, dataset), "type": "Directory"}}
+
+
+def _mounted(plan: Plan, dataset: str) -> Object:
+    """Where: the folder of a claim that has the files is mounted alone."""
+    if plan.capabilities.by_fluid:
+        return {"mountPath": _DATA, "subPath": dataset}
+    return {"mountPath": str(PurePosixPath(_DATA).parent), "mountPropagation": "HostToContainer"}
 
 
 def _pull(plan: Plan) -> Object:

@@ -97,20 +97,28 @@ def access_pod(
     image: str,
     pull_secrets: Sequence[str] = (),
     folders: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    claims: Mapping[str, str] | None = None,
     stays: bool = False,
 ) -> Object:
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
-    connects to in place of the node: it sees the mounts below `/mnt/<deployment>`, and its host's `folders`
-    ({host: [{path, read_only}]}).
+    connects to in place of the node: it sees its host's `folders` ({host: [{path, read_only}]}), and the mounts below
+    `/mnt/<deployment>` or, in place of them, `claims` ({path: claim, or folder of it as claim/folder}), read-only.
     """
-    mounts: list[Object] = [
-        {"name": "mounts", "mountPath": names.mount_root(deployment), "mountPropagation": "HostToContainer"}
-    ]
-    volumes: list[Object] = [
-        {"name": "mounts", "hostPath": {"path": names.mount_root(deployment), "type": "DirectoryOrCreate"}},
-        {"name": "state", "emptyDir": {}},
-    ]
+    mounts: list[Object] = []
+    volumes: list[Object] = []
+    if claims is None:
+        root = names.mount_root(deployment)
+        mounts.append({"name": "mounts", "mountPath": root, "mountPropagation": "HostToContainer"})
+        volumes.append({"name": "mounts", "hostPath": {"path": root, "type": "DirectoryOrCreate"}})
     mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
+    volumes.append({"name": "state", "emptyDir": {}})
+    for number, (path, claim) in enumerate((claims or {}).items()):
+        name, _, below = claim.partition("/")
+        volumes.append({"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": name, "readOnly": True}})
+        mounts.append(
+            {"name": f"claim-{number}", "mountPath": path, "mountPropagation": "HostToContainer", "readOnly": True}
+            | ({"subPath": below} if below else {})
+        )
     for number, folder in enumerate((folders or {}).get(host, ())):
         volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder["path"], "type": "Directory"}})
         mounts.append(
@@ -169,11 +177,11 @@ def _nodes(cluster: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return nodes
 
 
-def alluxio_command(deployment: str, into: str, kubeconfig: str, context: str) -> list[str]:
+def alluxio_command(deployment: str, into: str, kubeconfig: str, context: str, container: str = "master") -> list[str]:
     """Command on the controller that runs the Alluxio CLI in the first master."""
     said = {"--kubeconfig": kubeconfig, "--context": context, "--namespace": into}
     flags = [part for flag, value in said.items() if value for part in (flag, value)]
-    pod = ["exec", f"{deployment}-master-0", "--container", "master", "--", "/opt/alluxio/bin/alluxio"]
+    pod = ["exec", f"{deployment}-master-0", "--container", container, "--", "/opt/alluxio/bin/alluxio"]
     return ["kubectl", *flags, *pod]
 
 

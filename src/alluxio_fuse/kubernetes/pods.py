@@ -18,22 +18,27 @@ COMPONENT = "app.kubernetes.io/component"
 REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
 FUSE = "fuse-"  # and the dataset: the component, with that of a pool after a dot
 PASSWORD = "rpc-password"  # noqa: S105 - the chart's name of the volume
+_CLAIM = "persistentVolumeClaim"
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
 
 def endpoints(
-    pods: Sequence[Mapping[str, Any]], everybody: Sequence[Mapping[str, Any]] = (), deployment: str = ""
+    pods: Sequence[Mapping[str, Any]],
+    everybody: Sequence[Mapping[str, Any]] = (),
+    deployment: str = "",
+    claim: str = "",
 ) -> dict[str, Any]:
     """Where counters are read, and by whom else: {fuse: {node: {dataset: address}}, worker: [address], master: …,
     identity: …, users: …, readers: …}.
 
     identity: {node: {dataset: text}}, another one when the pod that holds a client cache is, or the master's.
-    users: {node: [namespace/pod]} that may read, of `everybody`; readers: those that have a folder of ours.
+    users: {node: [namespace/pod]} that may read, of `everybody`; readers: those that have a folder of ours, or
+    `claim`, as namespace/name.
     pods: Pod objects of the release. everybody: those of all namespaces, where processes of nodes cannot be seen.
     """
     running = [pod for pod in pods if _runs(pod)]
     masters = [pod for pod in running if _component(pod) == "master"]
-    found: dict[str, Any] = {"fuse": {}, "identity": {}, **_others(everybody, deployment)}
+    found: dict[str, Any] = {"fuse": {}, "identity": {}, **_others(everybody, deployment, claim)}
     for kind in ("worker", "master"):
         found[kind] = sorted(_address(pod, kind) for pod in running if _kind(pod) == kind)
     cluster = "+".join(sorted(str(pod["metadata"]["uid"]) for pod in masters))
@@ -46,8 +51,8 @@ def endpoints(
     return found
 
 
-def _others(pods: Iterable[Mapping[str, Any]], deployment: str) -> dict[str, dict[str, list[str]]]:
-    """Pods of others with a GPU, or with a folder of our mounts, and the latter alone."""
+def _others(pods: Iterable[Mapping[str, Any]], deployment: str, claim: str) -> dict[str, dict[str, list[str]]]:
+    """Pods of others with a GPU, or with a folder or claim of our mounts, and the latter alone."""
     root = PurePosixPath(names.mount_root(deployment))
     users: dict[str, list[str]] = {}
     readers: dict[str, list[str]] = {}
@@ -56,7 +61,10 @@ def _others(pods: Iterable[Mapping[str, Any]], deployment: str) -> dict[str, dic
         if not _runs(pod) or is_ours(about.get("labels"), deployment):
             continue
         folders = [one["hostPath"]["path"] for one in spec.get("volumes") or [] if "hostPath" in one]
-        mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders)
+        claims = [one[_CLAIM]["claimName"] for one in spec.get("volumes") or [] if _CLAIM in one]
+        mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders) or any(
+            f"{about['namespace']}/{name}" == claim for name in claims
+        )
         node, name = spec["nodeName"], f"pod {about['namespace']}/{about['name']}"
         if mounted:
             readers.setdefault(node, []).append(name)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
+from alluxio_fuse.plan.fluid import check_fluid
 from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
@@ -41,12 +42,13 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     """What only makes sense on one platform."""
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
+    check_fluid(intent, problems)
     if intent.capabilities.in_pods:
         _refuse_stages(intent, problems)
     if not intent.capabilities.in_pods:
         _check_readers(intent, problems)
         if said.model_fields_set:
-            remedy = "remove it, or write alluxio_platform: kubernetes"
+            remedy = "remove it, or write alluxio_platform: kubernetes or fluid"
             problems.refuse("alluxio_kubernetes", "given", f"the platform is {platform}", remedy)
         for name in sorted(key for key in intent.alluxio_overrides if key.endswith(".cpu_request")):
             remedy = "remove it: what runs there shares the node's processors alike"
@@ -61,7 +63,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
             "the sample is generated on one machine, and nodes of a cluster would each have another one",
             "name at least one dataset",
         )
-    if intent.alluxio_check_disruptive and not said.node_access:
+    if intent.alluxio_check_disruptive and (not said.node_access or intent.capabilities.by_fluid):
         reason = "it drops the page cache of nodes, which pods may not"
         problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
     for index, dataset in enumerate(intent.alluxio_datasets):
@@ -148,7 +150,7 @@ def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
 
 def warn_of_restarts(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> None:
     """Where role open_files restarts containerd: its containers inherit its own limit of open files."""
-    if not intent.capabilities.in_pods or not intent.alluxio_kubernetes.node_access:
+    if not intent.capabilities.in_pods or not intent.alluxio_kubernetes.node_access or intent.capabilities.by_fluid:
         return
     wanted = {host: nofile(known.nofile.hard).amount for host, known in facts.items()}
     short = [host for host, known in facts.items() if (known.containerd_files or wanted[host]) < wanted[host]]

@@ -353,7 +353,7 @@ Labels = Annotated[dict[str, str], AfterValidator(_labels)]
 
 
 class Kubernetes(Strict):
-    """Only for platform `kubernetes`: the cluster, and where in it."""
+    """Only for platforms `kubernetes` and `fluid`: the cluster, and where in it."""
 
     kubeconfig: Path | None = Field(None, description="File on the controller. Unset: KUBECONFIG, or ~/.kube/config.")
     context: str | None = Field(None, min_length=1, description="Context in it. Unset: the current one.")
@@ -395,6 +395,60 @@ class Kubernetes(Strict):
     keep_journal: Switch = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
+def _claim(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/]+)*", value) or ".." in value.split("/"):
+        raise _wrong("claim", "not a claim", "write the name of a PersistentVolumeClaim, or name/folder of it")
+    return value
+
+
+def _load(value: Any) -> Any:
+    """YAML reads a bare `off` as false."""
+    return "off" if value is False else value
+
+
+def _schedule(value: str) -> str:
+    if value not in ("off", "once") and not re.fullmatch(r"[0-9*/,A-Za-z-]+( [0-9*/,A-Za-z-]+){4}", value):
+        raise _wrong(
+            "load", "neither a word nor a schedule", 'write off, once, or five fields of cron, like "0 3 * * *"'
+        )
+    return value
+
+
+class FluidFurther(Strict):
+    """Further fields of the objects, as Fluid documents them; those that the plan writes are refused."""
+
+    dataset: dict[str, Any] = Field({}, description="Of the Dataset's spec.")
+    runtime: dict[str, Any] = Field({}, description="Of the runtime's spec.")
+
+
+class Fluid(Strict):
+    """Only for platform `fluid`: what its objects say beside the plan. See docs/fluid.md."""
+
+    runtime: Literal["alluxio", "jindo"] = Field("alluxio", description="AlluxioRuntime, or JindoRuntime.")
+    claims: dict[Name, Annotated[str, AfterValidator(_claim)]] = Field(
+        {},
+        description="By dataset with a file:// source, the PersistentVolumeClaim in the namespace that holds those"
+        " files, or claim/folder. Pods see it at the source's path.",
+    )
+    image: str = Field(
+        "",
+        description="Image of the runtime's pods, with a tag. Unset: alluxio_image; with runtime jindo what Fluid's"
+        " controller names.",
+    )
+    load: Annotated[str, AfterValidator(_schedule), BeforeValidator(_load)] = Field(
+        "off",
+        description="A DataLoad: `once`, or a schedule in cron's five fields. Warm-up loads the workers anyway, after"
+        " it has measured cold reads.",
+    )
+    affinity: Labels = Field(
+        {},
+        description="Labels that a node must have to cache or to mount. Unset: those of"
+        " alluxio_kubernetes.node_selector, else the GPU models (nvidia.com/gpu.product) of the hosts in gpu_nodes,"
+        " else these hosts by name.",
+    )
+    further: FluidFurther = Field(FluidFurther(), description="Further fields of the objects.")
+
+
 class Room(Strict):
     """What masters and workers are sized for, at least: a dataset within it changes nothing of their sizes."""
 
@@ -434,10 +488,11 @@ class FleetIntent(Strict):
 
     alluxio_name: Name = Field("alluxio-fuse", description="Name of the deployment: in paths, containers, units.")
     alluxio_environment: str = Field("", description="Name of the inventory.")
-    alluxio_platform: Literal["containers", "kubernetes", "host"] = Field(
+    alluxio_platform: Literal["containers", "fluid", "host", "kubernetes"] = Field(
         "containers", description="Where services run."
     )
-    alluxio_kubernetes: Kubernetes = Field(Kubernetes(), description="Only for platform kubernetes.")
+    alluxio_kubernetes: Kubernetes = Field(Kubernetes(), description="Only for platforms kubernetes and fluid.")
+    alluxio_fluid: Fluid = Field(Fluid(), description="Only for platform fluid.")
     alluxio_cluster: RunningCluster = Field(RunningCluster(), description="Only for platform host.")
     alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")

@@ -168,17 +168,18 @@ def allocate(
     hosts_worker: bool,
     alone: bool,
     layers: bool,
+    client_rooms: tuple[Room, ...],
 ) -> Layout:
     """Lay out one node.
 
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
-    `layers`: whether the node can stage a part of a set.
+    `layers`: whether the node can stage a part of a set; `client_rooms`: those of `rooms` that client caches may take.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {room.name: room.capacity for room in rooms}
     _stages(layout, rooms, datasets, left, alone=alone, layers=layers)
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
-    _client_caches(layout, rooms, cached, caps, left, alone=alone)
+    _client_caches(layout, client_rooms, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     if hosts_worker:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.intent import Fluid, Kubernetes
 from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedPool, PlannedStage, PlannedTier
 from alluxio_fuse.plan.values import Service, Value
 
@@ -33,5 +33,6 @@ _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "stage": lambda raw: PlannedStage(**raw),
     "gate": _gate,
     "pools": lambda raw: [PlannedPool(**one) for one in raw],
+    "fluid": Fluid.model_validate,
     "kubernetes": Kubernetes.model_validate,
 }

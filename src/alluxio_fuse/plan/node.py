@@ -53,6 +53,7 @@ def plan_node(
         problems.warn(f"{example}: {path}", message)
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
+    client_rooms = _client_rooms(media, fleet)
     layout = allocate(
         media,
         shapes,
@@ -61,12 +62,13 @@ def plan_node(
         hosts_worker=hosts_worker,
         alone=fleet.workers == 1,
         layers=_stages_parts(kind, fleet),
+        client_rooms=client_rooms,
     )
     for shape in shapes:
         if shape.stage == "require" and shape.name not in layout.stages:
             _refuse_stage(shape, example, media, layout, problems)
     if kind.gpu_node:
-        _override_layout(layout, media, fleet)
+        _override_layout(layout, client_rooms, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
@@ -172,6 +174,11 @@ def _refuse_memory(
 def _lack(kind: Kind, fleet: Fleet, worker: bool) -> int:
     """Bytes that a kind of node lacks; below zero: left for caches."""
     return -budget(kind, fleet, hosts_worker=worker).caches
+
+
+def _client_rooms(media: tuple[Room, ...], fleet: Fleet) -> tuple[Room, ...]:
+    """Media of client caches: on a disk, what a FUSE pod of Fluid's leaves would outlive its Dataset."""
+    return tuple(room for room in media if room.medium == "memory") if fleet.intent.capabilities.by_fluid else media
 
 
 def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> None:

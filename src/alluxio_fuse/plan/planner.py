@@ -84,7 +84,9 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     check_distributions(facts, problems)
     warn_of_restarts(intent, facts, problems)
     state_dir = names.state_dir(intent.alluxio_name)
-    in_groups = intent.capabilities.in_pods and not intent.alluxio_kubernetes.node_selector
+    in_groups = (
+        intent.capabilities.in_pods and not intent.capabilities.by_fluid and not intent.alluxio_kubernetes.node_selector
+    )
     below = inventory_groups({name: host["groups"] for name, host in said.items()}) if in_groups else {}
     kinds = {
         name: kind_of(
@@ -140,7 +142,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
     cluster = Cluster(
         masters=quorum if own else tuple(intent.alluxio_cluster.masters),
         external=not own,
-        password=own or intent.alluxio_cluster.password,
+        password=(own and not intent.capabilities.by_fluid) or intent.alluxio_cluster.password,
         offset_ports={service: {name: port + offset for name, port in own.items()} for service, own in PORTS.items()},
         state_dir=names.state_dir(intent.alluxio_name),
         upstream=intent.alluxio_profile == "upstream",

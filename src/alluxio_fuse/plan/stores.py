@@ -182,7 +182,8 @@ UNREAD: Final = (
     Unread(
         "A claim",
         ("pvc",),
-        f"mount its filesystem {_MOUNTED}; or use the chart alone, where a dataset has volume: {{claim: <name>}}",
+        f"mount its filesystem {_MOUNTED}; or use the chart alone, where a dataset has volume: {{claim: <name>}}; on"
+        " platform fluid, write file:///<where pods see it>, and alluxio_fluid: {claims: {<dataset>: <name>}}",
     ),
     Unread(
         "A web server",

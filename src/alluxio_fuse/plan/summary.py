@@ -58,7 +58,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "workload": fleet.workload,
         "port_offset": intent.alluxio_port_offset,
     }
-    reached = intent.alluxio_kubernetes.node_access
+    reached = intent.alluxio_kubernetes.node_access and not intent.capabilities.by_fluid
     values: Service = {
         key: Value(amount, key, "as said, or its documented default", f"alluxio_{key.removeprefix('alluxio_')}")
         for key, amount in said.items()
@@ -69,6 +69,8 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
         values["pools"] = planned_pools(plans)
+    if intent.capabilities.by_fluid:
+        values["fluid"] = Value(intent.alluxio_fluid, "fluid", "as said, or its documented default", "alluxio_fluid")
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),

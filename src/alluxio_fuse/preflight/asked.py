@@ -8,7 +8,7 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
 from alluxio_fuse.plan.intent import FleetIntent
-from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING
+from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
 from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.units import parse_switch, parse_whole
@@ -21,9 +21,9 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
     directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its
-    role, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
-    `kubernetes`, used on that platform: `{kubeconfig, context, namespace, node_access, release, pull_secrets,
-    keep_journal}`.
+    role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in
+    for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace,
+    node_access, release, pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.doors.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -40,8 +40,9 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "platform": platform,
         "verbs": list(can.verbs),
+        "lacks": dict(can.lacks),
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
-        "kubernetes": _cluster(variables, name),
+        "kubernetes": _cluster(variables, name, can),
         "folders": [
             *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
             *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
@@ -56,7 +57,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             can,
             mounted,
             [str(tier["path"]).rstrip("/") for tier in tiers if tier.get("path")],
-            node_access=not can.in_pods or _cluster(variables, name)["node_access"],
+            node_access=not can.in_pods or _cluster(variables, name, can)["node_access"],
             sample=not datasets,
         ),
         "datasets": {dataset: sources.get(dataset, "") for dataset in mounted},
@@ -87,16 +88,30 @@ def _store(dataset: Mapping[str, Any]) -> dict[str, Any]:
     return {**said, **{name: parse_switch(said[name]) is True for name in switches if name in said}}
 
 
-def _cluster(variables: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _cluster(variables: Mapping[str, Any], name: str, can: Capabilities) -> dict[str, Any]:
     said = _mapping(variables.get("alluxio_kubernetes"))
     return {
         "kubeconfig": str(said.get("kubeconfig") or ""),
         "context": str(said.get("context") or ""),
         "namespace": str(said.get("namespace") or name),
-        "node_access": parse_switch(said.get("node_access")) is not False,
+        "node_access": parse_switch(said.get("node_access")) is not False and not can.by_fluid,
         "release": str(said.get("release") or "own"),
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": parse_switch(said.get("keep_journal")) is not False,
+        "secrets": _mapping(said.get("secrets")),
+        **({"fluid": _fluid(variables)} if can.by_fluid else {}),
+    }
+
+
+def _fluid(variables: Mapping[str, Any]) -> dict[str, Any]:
+    said = _mapping(variables.get("alluxio_fluid"))
+    datasets = [one for one in _list(variables.get("alluxio_datasets")) if isinstance(one, dict)]
+    first, claims = datasets[0] if datasets else {}, _mapping(said.get("claims"))
+    name, folder = str(first.get("name", "")), str(first.get("source", "")).removeprefix("file://").rstrip("/")
+    return {
+        "runtime": str(said.get("runtime", "alluxio")),
+        "dataset": name,
+        "folders": {folder: str(claims[name])} if name in claims else {},
     }
 
 

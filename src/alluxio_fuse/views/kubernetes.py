@@ -97,19 +97,20 @@ def release(
     nodes: Mapping[str, Mapping[str, Any]] | None = None,
     reader: str = "",
     manifests: Mapping[str, str] | None = None,
+    container: str = "master",
 ) -> Release:
     """Names and objects of ours beside the chart.
 
     datasets: those with keys that the user gave; authorities: texts of private CAs. hosts: on which pods run `image`;
     folders: what pods see of each of them; nodes: as the module `cluster_facts` returns them. reader: source of the
-    program that consumer pods run; manifests: by dataset.
+    program that consumer pods run; manifests: by dataset. container: of the master's pod that has the Alluxio CLI.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
     without = objects.without_image(nodes, hosts, image) if nodes is not None else []
     return Release(
         namespace=objects.namespace(into, deployment),
-        command=objects.alluxio_command(deployment, into, cluster["kubeconfig"], cluster["context"]),
+        command=objects.alluxio_command(deployment, into, cluster["kubeconfig"], cluster["context"], container),
         password_secret=objects.password_name(deployment),
         secrets=objects.secret_names(deployment, cluster["secrets"], datasets),
         trust=objects.trust(deployment, into, _certificates(authorities)) if authorities else None,
@@ -183,13 +184,14 @@ def release_pods(
     everybody: Resources = (),
     plan: Plan | None = None,
     external: bool = False,
+    claim: str = "",
 ) -> ReleasePods:
     """What pods of a release tell; everybody: pods of all namespaces; plan: what a run makes of them.
 
-    external: whether another tool installs the release.
+    external: whether another tool installs the release. claim: that readers mount, as namespace/name.
     """
     return ReleasePods(
-        endpoints=pods.endpoints(resources, everybody, deployment),
+        endpoints=pods.endpoints(resources, everybody, deployment, claim),
         taken=pods.taken(resources, plan, installs=not external) if plan else [],
     )
 

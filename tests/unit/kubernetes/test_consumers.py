@@ -23,10 +23,10 @@ HEADER = {"version": reader.MANIFEST_VERSION, "large_bytes": manifest.LARGE_BYTE
 FILES = {"a.jsonl": json.dumps(HEADER)}
 
 
-def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP) -> Plan:
+def plan(mode: str = "0755", uid: int = 0, gid: int = GROUP, platform: str = "kubernetes") -> Plan:
     dataset = {"name": "a", "files": 10, "bytes": 1000, "readers": {"uid": uid, "gid": gid, "mode": mode}}
-    fleet = {"datasets": [dataset], "image": "r/i:1", "kubernetes": {"pull_secrets": ["hub"]}}
-    return plan_of("d", fleet, {})
+    about = {"image": "r/i:1", "platform": platform, "kubernetes": {"pull_secrets": ["hub"]}}
+    return plan_of("d", {"datasets": [dataset], **about}, {})
 
 
 @pytest.fixture
@@ -244,3 +244,11 @@ def test_every_chosen_file_is_read_by_the_reader_and_few_bytes_are(
     kind = pod["spec"]["containers"][0]["command"][-1]
     header, entries = reader.load(str(tmp_path / "a.jsonl"))
     assert [entry.size for entry in reader.select(header, entries, 0, reader.Selection(kind, 0, None))] == kept
+
+
+def test_where_fluid_runs_the_services_pods_mount_its_claim() -> None:
+    pods = consumers.consumer_pods(plan(platform="fluid"), "ns", {"n": FREE}, FILES)
+    for pod in pods:
+        assert pod["spec"]["volumes"][0]["persistentVolumeClaim"] == {"claimName": "a", "readOnly": True}
+        mounted = {"name": "data", "mountPath": "/data/data", "subPath": "a", "readOnly": True}
+        assert pod["spec"]["containers"][0]["volumeMounts"][0] == mounted

@@ -20,7 +20,7 @@ def with_dataset(**changes: Any) -> dict[str, Any]:
         ({"alluxio_dataset": []}, "alluxio_dataset", "did you mean alluxio_datasets?"),
         ({"alluxio_workload_memory": "64G"}, "localhost: alluxio_workload_memory", "write 64Gi"),
         ({"alluxio_platform": "host", "alluxio_room": {"datasets": 2}}, "alluxio_room", "remove it"),
-        ({"alluxio_platform": "docker"}, "alluxio_platform", "'containers', 'kubernetes' or 'host'"),
+        ({"alluxio_platform": "docker"}, "alluxio_platform", "'containers', 'fluid', 'host' or 'kubernetes'"),
         ({"alluxio_check_folders": {"set": ["/nfs"]}}, "alluxio_check_folders.set", "write imagenet-sample"),
         ({"alluxio_check_budget": {"bytes": "8G"}}, "alluxio_check_budget.bytes", "write 8Gi"),
         ({"alluxio_check_profiles": ["tfrecords"]}, "alluxio_check_profiles[0]", "tfrecord"),

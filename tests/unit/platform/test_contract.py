@@ -57,8 +57,19 @@ def test_an_input_is_the_same_for_all() -> None:
 @pytest.mark.parametrize("platform", CAPABILITIES)
 def test_plan_and_preflight_tell_the_same_of_a_deployment(platform: str) -> None:
     through = {"through": "under_store"} if platform == "host" else {}
-    hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through])
+    fluid = {"alluxio_fluid": {"claims": {"set": "claim/below"}}} if platform == "fluid" else {}
+    hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through], **fluid)
     planned, asked = deployment(plan(hosts), "localhost"), preflight.questions(hosts["localhost"]["variables"])
     cluster = planned.pop("kubernetes")
     assert planned == {key: asked[key] for key in planned}
-    assert cluster["node_access"] == asked["kubernetes"]["node_access"]
+    assert {key: cluster.get(key) for key in ("node_access", "fluid")} == {
+        key: asked["kubernetes"].get(key) for key in ("node_access", "fluid")
+    }
+
+
+@pytest.mark.parametrize("platform", CAPABILITIES)
+def test_what_a_platform_lacks_is_refused_by_its_playbook(platform: str) -> None:
+    for playbook in CAPABILITIES[platform].lacks:
+        text = (ROOT / f"playbooks/{playbook}.yml").read_text()
+        assert "tasks/can.yml" in text
+        assert f"asked: {playbook}\n" in text

@@ -11,15 +11,29 @@ from alluxio_fuse.plan.parts import plain
 def deployment(plan: Plan, host: str) -> dict[str, Any]:
     """What a platform's role is told of a deployment whose plan is known; preflight's questions hold the same keys.
 
-    Returns {name, platform, verbs, image, state_dir: the folder on `host`, mount_root, kubernetes: {node_access, ...}}.
+    Returns {name, platform, verbs, lacks: {playbook: why not}, image, state_dir: the folder on `host`, mount_root,
+    kubernetes: {node_access, ...}}.
     """
-    node, cluster = plan.nodes[host]["node"], plan.fleet.get("kubernetes")
+    node = plan.nodes[host]["node"]
+    cluster = plan.fleet.get("kubernetes")
     return {
         "name": plan.name,
         "platform": plan.platform,
         "verbs": list(plan.capabilities.verbs),
+        "lacks": dict(plan.capabilities.lacks),
         "image": plan.fleet["image"].amount,
         "state_dir": node["state_dir"].amount,
         "mount_root": node["mount_root"].amount,
-        "kubernetes": {**(plain(cluster.amount) if cluster else {}), "node_access": plan.fleet["node_access"].amount},
+        "kubernetes": {
+            **(plain(cluster.amount) if cluster else {}),
+            **({"fluid": _fluid(plan)} if plan.capabilities.by_fluid else {}),
+            "node_access": plan.fleet["node_access"].amount,
+        },
     }
+
+
+def _fluid(plan: Plan) -> dict[str, Any]:
+    """What is one thing in Fluid: {runtime, dataset, folders: by the path of a source, the claim that is there}."""
+    said, dataset = plan.fleet["fluid"].amount, plan.datasets[0]
+    claims = {dataset["source"].removeprefix("file://"): said.claims[dataset["name"]]} if said.claims else {}
+    return {"runtime": said.runtime, "dataset": dataset["name"], "folders": claims}

@@ -1,0 +1,36 @@
+"""Says what there is of Fluid in a cluster, and of one Dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
+
+SPEC: dict[str, dict[str, Any]] = {
+    **CLUSTER,
+    "dataset": {"type": "str", "required": True},
+    "runtime": {"type": "str", "choices": ["alluxio", "jindo"], "required": True},
+    "claims": {"type": "list", "elements": "str", "default": []},
+    "secrets": {"type": "list", "elements": "str", "default": []},
+    "deployment": {"type": "str", "required": True},
+}
+
+
+class ActionModule(ActionBase):
+    """Runs on the controller."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Returns {changed: false, fluid: …, services: …, columns: …}."""
+        from alluxio_fuse.fluid import client, state  # noqa: PLC0415 - other platforms do without the package
+
+        super().run(tmp, task_vars)
+        args = arguments(self._task, SPEC)
+        fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
+        facts = fluid.facts(args["runtime"], args["claims"], args["secrets"])
+        return {
+            "changed": False,
+            "fluid": facts,
+            "services": fluid.services(args["deployment"]),
+            "columns": state.columns(facts["objects"]),
+        }

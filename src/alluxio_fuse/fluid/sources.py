@@ -1,0 +1,34 @@
+"""How Fluid mounts a source: the one place where another scheme plugs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from alluxio_fuse.plan.sources import UNSIGNED
+from alluxio_fuse.plan.values import PlannedDataset
+
+#: By scheme, the options that a runtime reads the two keys from, each with the key of the Secret that holds it.
+KEYS: Final[Mapping[str, Mapping[str, str]]] = {
+    "s3": {"s3a.accessKeyId": "access_key", "s3a.secretKey": "secret_key"},
+    "oss": {"fs.oss.accessKeyId": "access_key", "fs.oss.accessKeySecret": "secret_key"},
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A mount: where from, its plain options, and options whose value is a key of a Secret."""
+
+    mount_point: str
+    options: Mapping[str, str]
+    keys: Mapping[str, str]
+
+
+def source_of(dataset: PlannedDataset, claims: Mapping[str, str]) -> Source:
+    """How a dataset's source is mounted. claims: by dataset, the claim (and folder of it) that holds its files."""
+    scheme = dataset["source"].partition("://")[0]
+    if scheme == "file":
+        return Source(f"pvc://{claims[dataset['name']]}", {}, {})
+    anonymous = UNSIGNED.items() <= dataset["options"].items()
+    return Source(dataset["source"], dataset["options"], {} if anonymous else KEYS[scheme])

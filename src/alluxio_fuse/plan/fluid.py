@@ -1,0 +1,110 @@
+"""What a description must hold for platform fluid, as far as no cluster has to be asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from alluxio_fuse.plan.intent import Dataset, FleetIntent, Readers
+from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.refusals import Finding
+
+#: Below it Fluid tells FUSE its mount point in a variable that no image reads any more.
+OLDEST_TAG: Final = (2, 8, 0)
+#: Parts of alluxio_kubernetes that the chart alone reads.
+_OF_THE_CHART: Final = ("values", "storage_class", "gpu_labels")
+
+
+def check_fluid(intent: FleetIntent, problems: Problems) -> None:
+    """Refuse what Fluid cannot do, and what it would take for something else without a word."""
+    if not intent.capabilities.by_fluid:
+        if intent.alluxio_fluid.model_fields_set:
+            remedy = "remove it, or write alluxio_platform: fluid"
+            problems.refuse("alluxio_fluid", "given", f"the platform is {intent.alluxio_platform}", remedy)
+        return
+    for finding in _findings(intent):
+        problems.add(finding)
+
+
+def _findings(intent: FleetIntent) -> Iterator[Finding]:
+    datasets = intent.alluxio_datasets
+    if len(datasets) > 1:
+        yield Finding(
+            "alluxio_datasets",
+            ", ".join(dataset.name for dataset in datasets),
+            "Fluid runs a cluster of its own for each dataset; a plan shares nodes out among one cluster",
+            "name one here, and make a deployment (alluxio_name) of each other one",
+        )
+    for index, dataset in enumerate(datasets):
+        yield from _dataset(f"alluxio_datasets[{index}]", dataset, intent)
+    for name in sorted(intent.alluxio_fluid.claims.keys() - {dataset.name for dataset in datasets}):
+        yield Finding(f"alluxio_fluid.claims.{name}", name, "no such dataset", "name one of yours")
+    runtime, own = intent.alluxio_fluid.runtime, intent.alluxio_fluid.image
+    if own:
+        yield from _image("alluxio_fluid.image", own, runtime)
+    elif runtime == "alluxio" and intent.alluxio_image:
+        yield from _image("alluxio_image", intent.alluxio_image, runtime)
+    for key in _OF_THE_CHART:
+        if key in intent.alluxio_kubernetes.model_fields_set:
+            yield Finding(
+                f"alluxio_kubernetes.{key}", "given", "only the chart of platform kubernetes reads it", "remove it"
+            )
+    if intent.alluxio_port_offset:
+        yield Finding(
+            "alluxio_port_offset", str(intent.alluxio_port_offset), "pods have networks of their own", "remove it"
+        )
+
+
+def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Finding]:
+    claim = intent.alluxio_fluid.claims.get(dataset.name)
+    if dataset.source.startswith("file://") and claim is None:
+        yield Finding(
+            f"{where}.source",
+            dataset.source,
+            "Fluid reads a folder through a PersistentVolumeClaim, and none is named",
+            f"write alluxio_fluid: {{claims: {{{dataset.name}: <claim>}}}}, also where the folder is on NFS",
+        )
+    if claim is not None and not dataset.source.startswith("file://"):
+        yield Finding(
+            f"alluxio_fluid.claims.{dataset.name}",
+            claim,
+            f"the source is {dataset.source}, which needs no claim",
+            "remove it, or write source: file:///<where pods shall see the claim>",
+        )
+    if dataset.writable:
+        reason = "every mount of Fluid's is read-only here: it mounts a claim read-write into master and workers"
+        yield Finding(f"{where}.writable", "true", reason, "remove it, or use platform kubernetes")
+    if dataset.readers != Readers():
+        reason = "who may mount a claim of Fluid's is said by the rights in its namespace, not by a folder's mode"
+        remedy = "remove it, and put the dataset into a namespace (alluxio_kubernetes.namespace) of its readers"
+        yield Finding(f"{where}.readers", str(dataset.readers.model_dump()), reason, remedy)
+    if intent.alluxio_fluid.runtime == "jindo" and claim is None:
+        yield from _jindo(where, dataset)
+
+
+def _jindo(where: str, dataset: Dataset) -> Iterator[Finding]:
+    """What Jindo reads here: OSS, and claims."""
+    if not dataset.source.startswith("oss://"):
+        yield Finding(
+            f"{where}.source",
+            dataset.source,
+            "JindoRuntime is rendered for oss:// sources and for claims",
+            "write alluxio_fluid: {runtime: alluxio}",
+        )
+
+
+def _image(variable: str, image: str, runtime: str) -> Iterator[Finding]:
+    """Fluid takes name and tag apart, and reads the tag as Alluxio's version."""
+    name, colon, tag = image.rpartition(":")
+    if "@" in image or not colon or "/" in tag or not name:
+        reason = "Fluid writes an image as name:tag, without a digest"
+        yield Finding(variable, image, reason, "write registry.example.com/alluxio-fuse:2.9.6")
+        return
+    version = re.match(r"v?(\d+)\.(\d+)\.(\d+)(-|$)", tag)
+    if runtime == "alluxio" and version is None:
+        reason = "Fluid reads the tag as Alluxio's version, and fails where it is none"
+        yield Finding(variable, image, reason, f"push it as {name}:2.9.6")
+    elif runtime == "alluxio" and version and tuple(map(int, version.groups()[:3])) < OLDEST_TAG:
+        reason = "Fluid takes a tag below 2.8.0 for an Alluxio that gets its mount point from MOUNT_POINT"
+        yield Finding(variable, image, reason, f"push it as {name}:2.9.6, the version that is in it")

@@ -1,0 +1,105 @@
+"""Views of a deployment that Fluid runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from alluxio_fuse import containers, names
+from alluxio_fuse.fluid import findings as against
+from alluxio_fuse.fluid import state
+from alluxio_fuse.fluid.render import render, trust_name
+from alluxio_fuse.kubernetes import objects
+from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.plan import Plan
+from alluxio_fuse.preflight import findings_text
+from alluxio_fuse.views.preflight import Findings
+
+#: What role `platform_fluid` knows of the cluster: {namespace, pull_secrets, secrets, fluid: {runtime, dataset, ...}}.
+Cluster = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """Objects of Fluid for a plan, in the order in which they are made, and what they are against those there are.
+
+    ca_files: on the controller. trust: the ConfigMap with their certificates, None without any. differing: fields of
+    objects that are there which are planned otherwise now, and which Fluid would not act on. quotas: findings on
+    ResourceQuotas that the pods do not fit into, as text.
+    """
+
+    objects: list[Object]
+    ca_files: list[str]
+    trust: Object | None
+    differing: list[str]
+    quotas: str
+
+
+def fluid(
+    plan: Plan,
+    *,
+    nodes: Mapping[str, Mapping[str, Any]],
+    facts: Mapping[str, Any],
+    authorities: Sequence[str] = (),
+) -> Fluid:
+    """Objects of Fluid for a plan.
+
+    nodes: as the module `cluster_facts` returns them; facts: as `fluid_facts` does. authorities: texts of private CAs.
+    """
+    made, name = render(plan, nodes), trust_name(plan)
+    into = plan.fleet["kubernetes"].amount.namespace
+    certificates = "\n".join(authorities) + "\n"
+    mounted = sum(1 for host in plan.nodes if plan.mounts(host))
+    short = [asdict(one) for one in against.quota_findings(facts, made, mounted)]
+    return Fluid(
+        objects=made,
+        ca_files=containers.ca_files(plan),
+        trust=objects.trust(plan.name, into, certificates) if name and authorities else None,
+        differing=state.differing(facts["objects"], made),
+        quotas=findings_text(short) if short else "",
+    )
+
+
+def fluid_findings(facts: Mapping[str, Any], deployment: str, *, cluster: Cluster) -> Findings:
+    """What speaks against a cluster with or without Fluid, before anything is made in it.
+
+    facts: as the module `fluid_facts` returns them.
+    """
+    said = cluster["fluid"]
+    found = against.fluid_findings(
+        facts,
+        deployment,
+        dataset=said["dataset"],
+        runtime=said["runtime"],
+        claims=[claim.partition("/")[0] for claim in said["folders"].values()],
+        secrets=list(cluster["secrets"].values()),
+    )
+    every = [asdict(one) for one in found]
+    return Findings(found=every, text=findings_text(every) if every else "")
+
+
+def fluid_pods(
+    facts: Mapping[str, Any],
+    deployment: str,
+    *,
+    cluster: Cluster,
+    image: str,
+    hosts: Sequence[str],
+    folders: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> list[Object]:
+    """The pods that stand in for nodes: they see the source's claim, and the Dataset's where it is Bound.
+
+    folders: by host, {path, read_only} of what a pod sees of its node; a source's is its claim.
+    """
+    said = cluster["fluid"]
+    bound = state.bound(facts["objects"])
+    claims = dict(said["folders"])
+    if bound:
+        claims[names.mount_point(deployment, said["dataset"])] = f"{said['dataset']}/{said['dataset']}"
+    own = {host: [one for one in (folders or {}).get(host, ()) if one["path"] not in said["folders"]] for host in hosts}
+    shape = {"deployment": deployment, "into": cluster["namespace"], "image": image}
+    return [
+        objects.access_pod(host, **shape, pull_secrets=cluster["pull_secrets"], folders=own, claims=claims, stays=True)
+        for host in hosts
+    ]
