@@ -1,0 +1,225 @@
+"""Role platform_fluid against a real API server: what it makes, waits for, refuses and takes away.
+
+Fluid's controllers and kubelets are a stand-in there (`standin.py`). With Fluid itself: `test_lab.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from apiserver import api_server
+from fleets import host
+from standin import StandIn, definitions
+
+from alluxio_fuse.plan import plan
+
+ROOT = Path(__file__).parents[2]
+IMAGE = "registry.example.com/data/alluxio-fuse:2.9.6"
+NAME = "fluid-test"
+KEYS = {"set": {"access_key": "AK-of-the-test", "secret_key": "SK-of-the-test"}}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A kubeconfig of an API server that has Fluid's resources and a node."""
+    built = subprocess.run(
+        [ROOT / "tests/lab/kubernetes/build", "apiserver"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    programs = Path(built.stdout.strip())
+    with api_server(programs, tmp_path_factory.mktemp("api")) as path:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-0"}}
+        # not ours: nothing here would end one that the role takes away
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}}
+        text = yaml.safe_dump_all([node, namespace, *definitions()])
+        kubectl = [programs / "kubectl", f"--kubeconfig={path}"]
+        subprocess.run(
+            [*kubectl, "apply", "--server-side", "-f", "-"], input=text, text=True, check=True, capture_output=True
+        )
+        subprocess.run(
+            [*kubectl, "wait", "--for=condition=Established", "crd", "--all"], check=True, capture_output=True
+        )
+        yield path
+
+
+class Deployment:
+    """A plan for one node, and the calls that playbooks make with it."""
+
+    def __init__(self, config: Path, folder: Path) -> None:
+        self.config, self.folder = config, folder
+        self.source = folder / "source"
+        self.source.mkdir()
+        for number in range(7):
+            (self.source / f"{number}.bin").write_bytes(bytes([number]) * 1000)
+        self.inventory = folder / "hosts.yml"
+        hosts = {"node-0": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
+        groups = {group: {"hosts": {"node-0": {}}} for group in ("masters", "gpu_nodes")}
+        self.inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "children": groups}}))
+
+    def plan(self, **variables: Any) -> Path:
+        """The plan of this deployment, as a file."""
+        said = {
+            "alluxio_name": NAME,
+            "alluxio_environment": "local",
+            "alluxio_platform": "fluid",
+            "alluxio_image": IMAGE,
+            "alluxio_kubernetes": {"kubeconfig": str(self.config)},
+            "alluxio_datasets": [{"name": "set", "source": f"file://{self.source}", "files": 7, "bytes": 7000}],
+            "alluxio_fluid": {"claims": {"set": "source"}},
+            "alluxio_workload_memory": 0,
+            **variables,
+        }
+        made = plan({"node-0": host(said, memory=24, cpus=4)})
+        file = self.folder / "plan.json"
+        file.write_text(json.dumps(made.dump()))
+        return file
+
+    def call(self, verb: str, *arguments: str, wait: int = 60, **variables: Any) -> subprocess.CompletedProcess[str]:
+        """Run one entry point."""
+        said = {
+            "verb": verb,
+            "plan_file": str(self.plan(**variables)),
+            "state_dir": str(self.folder / "state"),
+            "wait": wait,
+            "alluxio_environment": "local",
+            "alluxio_credentials": KEYS,
+            "plan_run_dir": str(self.folder),
+        }
+        command = ["ansible-playbook", "-i", self.inventory, "tests/fluid/role.yml", "-e", json.dumps(said), *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+
+    def kubectl(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["kubectl", f"--kubeconfig={self.config}", "-n", NAME, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout + done.stderr
+
+    def get(self, kind: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.kubectl("get", kind, "set", "-o", "json"))
+        return found
+
+
+@pytest.fixture
+def deployment(config: Path, tmp_path: Path) -> Deployment:
+    return Deployment(config, tmp_path)
+
+
+@pytest.fixture
+def fluid(config: Path) -> Iterator[StandIn]:
+    with StandIn(config, NAME) as running:
+        yield running
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_a_dataset_comes_is_told_and_goes(deployment: Deployment, fluid: StandIn) -> None:
+    succeeded(deployment.call("main"))
+    dataset = deployment.get("dataset.data.fluid.io")
+    assert dataset["status"]["phase"] == "Bound"
+    assert dataset["spec"]["mounts"][0] == {
+        "mountPoint": "pvc://source",
+        "name": "set",
+        "path": "/set",
+        "readOnly": True,
+    }
+    assert deployment.get("alluxioruntime.data.fluid.io")["spec"]["replicas"] == 1
+    pod = json.loads(deployment.kubectl("get", "pod", f"{NAME}-access-node-0", "-o", "json"))
+    mounts = {one["mountPath"]: one for one in pod["spec"]["containers"][0]["volumeMounts"]}
+    assert mounts[f"/mnt/{NAME}/set/data"]["subPath"] == "set"
+    assert mounts[str(deployment.source)]["readOnly"] is True
+    manifest = (deployment.folder / "state/manifests/set.jsonl").read_text()
+    assert len(manifest.splitlines()) >= 8
+
+    again = succeeded(deployment.call("main"))
+    assert "changed=0" in again, again[-3000:]
+    told = succeeded(deployment.call("status"))
+    assert "Dataset Bound, total [Calculating], cached 0.00B, capacity 1.00GiB, percentage 0.0%, files 7" in told
+    assert "master Ready, worker Ready, fuse Ready" in told
+
+    foretold = succeeded(deployment.call("remove", "--check"))
+    assert "changed=" in foretold
+    assert deployment.get("dataset.data.fluid.io")["status"]["phase"] == "Bound"
+    succeeded(deployment.call("remove"))
+    assert "NotFound" in deployment.kubectl("get", "dataset.data.fluid.io", "set")
+    assert "NotFound" in deployment.kubectl("get", "alluxioruntime.data.fluid.io", "set")
+    assert "No resources found" in deployment.kubectl("get", "pods,secrets,pvc")
+    succeeded(deployment.call("remove"))
+
+
+def test_keys_are_in_a_secret_and_nowhere_else(deployment: Deployment, fluid: StandIn) -> None:
+    store = {"name": "set", "source": "s3://bucket/set", "files": 7, "bytes": 7000}
+    bucket = {"alluxio_datasets": [store], "alluxio_fluid": {"load": "once"}}
+    done = deployment.call("main", "-vvv", **bucket)
+    assert "Wait until the Dataset is bound" in done.stdout  # what follows reads the bucket, which is not there
+    assert "SK-of-the-test" not in done.stdout.replace(json.dumps(KEYS), "")
+    everything = deployment.kubectl("get", "datasets,alluxioruntimes,dataloads,configmaps,pods", "-o", "yaml")
+    assert "mountPoint: s3://bucket/set" in everything
+    assert "SK-of-the-test" not in everything
+    assert "policy: Once" in everything
+    succeeded(deployment.call("remove", **bucket))
+
+
+def test_what_fluid_says_of_a_failure_is_told(deployment: Deployment, fluid: StandIn) -> None:
+    fluid.says["datasets"] = {"phase": "NotBound", "conditions": []}
+    fluid.says["alluxioruntimes"] = {
+        **fluid.says["alluxioruntimes"],
+        "masterPhase": "NotReady",
+        "masterReason": "The master is not ready.",
+        "conditions": [
+            {"type": "MasterInitialized", "status": "False", "reason": "MasterFailed", "message": "no such image"}
+        ],
+    }
+    done = deployment.call("main", wait=6)
+    assert done.returncode != 0
+    assert "does not come up" in done.stdout
+    assert "AlluxioRuntime MasterInitialized=False: MasterFailed: no such image" in done.stdout
+    assert "AlluxioRuntime master: The master is not ready." in done.stdout
+    succeeded(deployment.call("remove"))
+
+
+def test_a_change_that_fluid_does_not_act_on_is_refused(deployment: Deployment, fluid: StandIn) -> None:
+    succeeded(deployment.call("main"))
+    done = deployment.call("main", alluxio_overrides={"worker.heap": "2Gi"})
+    assert done.returncode != 0
+    assert "AlluxioRuntime.spec.worker.jvmOptions[0]" in done.stdout.replace("\n", " ")
+    assert "-Xmx2048m" not in json.dumps(deployment.get("alluxioruntime.data.fluid.io")["spec"])
+    succeeded(deployment.call("remove"))
+
+
+def test_what_keeps_a_dataset_is_named_and_no_finalizer_taken(deployment: Deployment, fluid: StandIn) -> None:
+    succeeded(deployment.call("main"))
+    fluid.holds = True
+    done = deployment.call("remove", wait=6)
+    assert done.returncode != 0
+    assert "is not gone" in done.stdout
+    assert "waits for fluid.io/datasets" in done.stdout
+    assert deployment.get("dataset.data.fluid.io")["metadata"]["finalizers"]
+    fluid.holds = False
+    succeeded(deployment.call("remove"))
+
+
+def test_a_dataset_of_somebody_else_stays(deployment: Deployment, fluid: StandIn) -> None:
+    foreign = {
+        "apiVersion": "data.fluid.io/v1alpha1",
+        "kind": "Dataset",
+        "metadata": {"name": "set", "namespace": NAME},
+        "spec": {"mounts": [{"mountPoint": "pvc://other", "name": "other"}]},
+    }
+    file = deployment.folder / "foreign.yaml"
+    file.write_text(yaml.safe_dump(foreign))
+    assert "created" in deployment.kubectl("apply", "-f", str(file))
+    succeeded(deployment.call("remove"))
+    assert deployment.get("dataset.data.fluid.io")["spec"] == foreign["spec"]
+    deployment.kubectl("delete", "-f", str(file))
