@@ -202,7 +202,7 @@ def about(plan: Plan, host: str, facts: Mapping[str, Any], inventories: Sequence
             values[f"{service}: client cache"] = (
                 f"{cache.size / gib:.2f} GiB on {cache.medium}" if cache.enabled else "none"
             )
-            values[f"{service}: libfuse"] = keys["libfuse_version"]
+            values[f"{service}: libfuse"] = keys["libfuse"]
             values[f"{service}: mount options"] = ",".join(keys["mount_options"])
     return {
         "machine": machine,

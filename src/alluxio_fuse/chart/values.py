@@ -293,7 +293,7 @@ def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
     return {
         **_java(fuse, in_memory),
         "mountOptions": fuse["mount_options"],
-        "libfuse": fuse["libfuse_version"],
+        "libfuse": fuse["libfuse"],
         "readType": fuse["read_type"],
         "env": fuse.get("environment", {}),
         "pageCache": "0Mi",

@@ -115,7 +115,7 @@ def check_mounts(planned: NodePlan, fleet: Fleet, problems: Problems) -> None:
 
 
 def _check_options(shape: Shape, service: Service, problems: Problems) -> None:
-    libfuse = int(service["libfuse_version"].amount)
+    libfuse = int(service["libfuse"].amount)
     path = f"alluxio_overrides[fuse/{shape.name}.mount_options]"
     for option in service["mount_options"].amount:
         name, _, value = option.partition("=")

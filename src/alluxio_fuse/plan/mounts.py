@@ -84,7 +84,7 @@ class Mounts:
                 f"{parent['path']}/data", "mount_point", "below a folder that outlives a remount", DERIVED
             ),
             "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting)),
-            "libfuse_version": setting.libfuse,
+            "libfuse": setting.libfuse,
             "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
             "client_cache": self._client_cache(shape, cache, name),
             "metadata_cache_entries": fleet.overrides.apply(

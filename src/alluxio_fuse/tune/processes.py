@@ -62,7 +62,7 @@ def usual(service: Amounts) -> list[Said]:
         {"fuse.properties": LARGER_PAGE if service["client_cache"].enabled else LARGER_CHUNK},
         *([{"fuse.mount_options": options + threads}] if len(options) < len(service["mount_options"]) else []),
     ]
-    return [{"alluxio_libfuse": 5 - service["libfuse_version"]}, *({OVERRIDES: one} for one in overrides)]
+    return [{"alluxio_libfuse": 5 - service["libfuse"]}, *({OVERRIDES: one} for one in overrides)]
 
 
 def processes(

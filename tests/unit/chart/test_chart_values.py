@@ -38,7 +38,7 @@ def fuse(dataset: str, **cache: Any) -> dict[str, Any]:
         1024,
         4096,
         mount_options=["allow_other", "ro"],
-        libfuse_version=2,
+        libfuse=2,
         environment={"MAX_IDLE_THREADS": "64"},
         settings_file=f"/var/lib/a/mount-settings/{dataset}",
         read_ahead_kb=2048,

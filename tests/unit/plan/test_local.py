@@ -109,7 +109,7 @@ def test_the_profile_upstream_says_nothing_beyond_addresses_places_password_and_
         for key in service.get("properties", {}):
             assert key.endswith(allowed + tier) or key in ours, (name, key)
     assert made[SET]["mount_options"] == []
-    assert made[SET]["libfuse_version"] == 2
+    assert made[SET]["libfuse"] == 2
     assert not made[SET]["client_cache"].enabled
 
 
