@@ -1,5 +1,6 @@
 """The chart alone says what the planner says of the same datasets."""
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -8,8 +9,10 @@ from charting.planned import OF_THE_FLEET
 from fleets import fleet
 from helm import Helm, Object, containers
 
+from alluxio_fuse.chart.owned import is_owned
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.rules import fuse
 from alluxio_fuse.plan.rules.jvm import CPU_REQUEST
 from alluxio_fuse.plan.values import Service
 
@@ -20,7 +23,6 @@ SIZED = (
     "alluxio.user.client.cache.size",
     "alluxio.user.client.cache.dirs",
     "alluxio.worker.tieredstore.",
-    "alluxio.user.file.readtype.default",
 )
 FRESHNESS = {"immutable": {}, "5": {"freshness": "within: 5s"}, "600": {"freshness": "within: 10m"}}
 WRITABLE = {"readonly": {}, "writable": {"writable": True}}
@@ -28,14 +30,18 @@ WRITABLE = {"readonly": {}, "writable": {"writable": True}}
 DATASETS = {f"d-{fresh}-{kind}": {**FRESHNESS[fresh], **WRITABLE[kind]} for fresh, kind in product(FRESHNESS, WRITABLE)}
 
 
-def by_planner(libfuse: int, java: int, *, cached: bool) -> tuple[Object, dict[str, Service]]:
-    """Values of a planned release, and the services of its first node."""
+def by_planner(
+    libfuse: int, java: int, *, cached: bool, fits: bool = True, profile: str = "tuned"
+) -> tuple[Object, dict[str, Service]]:
+    """Values of a planned release, and the services of its first node. fits: workers hold every byte."""
     datasets = [
-        {"name": name, "source": f"s3://bucket/{name}", "files": 1000, "bytes": 10**9, **said}
+        {"name": name, "source": f"s3://bucket/{name}", "files": 1000, "bytes": 10**9 if fits else 10**12, **said}
         for name, said in DATASETS.items()
     ]
     variables: dict[str, Any] = {
         "alluxio_platform": "kubernetes",
+        "alluxio_profile": profile,
+        "alluxio_force": [] if fits else ["set_fits_caches"],
         "alluxio_datasets": datasets,
         "alluxio_libfuse": libfuse,
         "alluxio_java": java,
@@ -45,13 +51,14 @@ def by_planner(libfuse: int, java: int, *, cached: bool) -> tuple[Object, dict[s
     return chart_values(made, dict.fromkeys(DATASETS, "keys")), made.nodes["node-0"]
 
 
-def by_chart(libfuse: int, java: int, *, cached: bool) -> Object:
+def by_chart(libfuse: int, java: int, *, cached: bool, fits: bool) -> Object:
+    """The same, said to the chart; that workers hold every byte, it cannot know."""
     keys = {"secret": "keys", "accessKey": "access_key", "secretKey": "secret_key"}
     return {
         "fullnameOverride": "alluxio-fuse",
         "image": {"java": java},
         "rpcPassword": {"secret": "alluxio-fuse-password"},
-        "fuse": {"libfuse": libfuse, "clientCache": {"enabled": cached}},
+        "fuse": {"libfuse": libfuse, "clientCache": {"enabled": cached}} | ({"readType": "CACHE"} if fits else {}),
         "datasets": [
             {"name": name, "source": f"s3://bucket/{name}", "credentials": keys, **said}
             for name, said in DATASETS.items()
@@ -77,10 +84,15 @@ def of_the_fleet(services: dict[str, Service]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(("libfuse", "java", "cached"), [(2, 17, True), (2, 8, False), (3, 11, True), (3, 17, False)])
-def test_the_chart_alone_says_what_the_planner_says(helm: Helm, libfuse: int, java: int, cached: bool) -> None:
-    values, services = by_planner(libfuse, java, cached=cached)
-    planned, alone = helm.objects(values=values), helm.objects(values=by_chart(libfuse, java, cached=cached))
+@pytest.mark.parametrize(
+    ("libfuse", "java", "cached", "fits"),
+    [(2, 17, True, True), (2, 8, False, False), (3, 11, True, True), (3, 17, False, False)],
+)
+def test_the_chart_alone_says_what_the_planner_says(
+    helm: Helm, libfuse: int, java: int, cached: bool, fits: bool
+) -> None:
+    values, services = by_planner(libfuse, java, cached=cached, fits=fits)
+    planned, alone = helm.objects(values=values), helm.objects(values=by_chart(libfuse, java, cached=cached, fits=fits))
     sized = of_the_fleet(services)
     assert sized
     wanted, found = sites(planned), sites(alone)
@@ -91,15 +103,34 @@ def test_the_chart_alone_says_what_the_planner_says(helm: Helm, libfuse: int, ja
         assert fuse_of(alone, name) == fuse_of(planned, name)
 
 
+def test_of_alluxios_own_defaults_the_chart_changes_none(helm: Helm) -> None:
+    """The planner leaves mount options and properties out, and the chart puts none in their place."""
+    values, services = by_planner(2, 17, cached=False, profile="upstream")
+    planned = helm.objects(values=values)
+    found = sites(planned)
+    for name in DATASETS:
+        options, env, _ = fuse_of(planned, name)
+        assert options == set()
+        assert not env.keys() & fuse.environment(2, upstream=False).amount.keys()
+        said = services[f"fuse/{name}"]["properties"].amount
+        assert theirs(found[f"fuse-{name}.properties"]) == theirs(said)
+
+
+def theirs(properties: Iterable[str]) -> set[str]:
+    """Without those that the chart derives itself."""
+    return {key for key in properties if not is_owned(key)}
+
+
 def fuse_of(objects: dict[tuple[str, str], Object], dataset: str) -> tuple[set[str], dict[str, str], list[str]]:
     """Mount options, environment and JVM flags of a dataset's FUSE, without what memory and processors it has."""
     template = objects["DaemonSet", f"alluxio-fuse-fuse-{dataset}"]["spec"]["template"]
-    fuse = next(one for one in containers(template) if one["name"] == "fuse")
-    env = {one["name"]: one["value"] for one in fuse["env"] if "value" in one}
+    container = next(one for one in containers(template) if one["name"] == "fuse")
+    env = {one["name"]: one["value"] for one in container["env"] if "value" in one}
     flags = env.pop("ALLUXIO_FUSE_JAVA_OPTS").split()
     env.pop("ALLUXIO_FUSE_SETTINGS", None)  # a folder that a role fills
     sized = ("-Xms", "-Xmx", "-XX:MaxDirectMemorySize=", "-XX:ActiveProcessorCount=")
-    options = set(fuse["args"][1].removeprefix("--fuse-opts=").split(","))
+    said = [one.removeprefix("--fuse-opts=") for one in container["args"] if one.startswith("--fuse-opts=")]
+    options = {option for one in said for option in one.split(",")}
     return options, env, [flag for flag in flags if not flag.startswith(sized)]
 
 

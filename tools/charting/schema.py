@@ -139,7 +139,7 @@ TIER = closed(
 #: What a dataset may say otherwise than `fuse` does for all.
 FUSE_OF_DATASET = {
     **JAVA,
-    "mountOptions": items(string("^[a-z_]+(=[A-Za-z0-9._/-]+)?$"), uniqueItems=True),
+    "mountOptions": {**items(string("^[a-z_]+(=[A-Za-z0-9._/-]+)?$"), uniqueItems=True), "type": ["array", "null"]},
     "libfuse": one_of(2, 3),
     "readType": READ_TYPE,
     "clientCache": closed(
@@ -225,7 +225,7 @@ VALUES: dict[str, Schema] = {
             "java": one_of(8, 11, 17, 21, 25),
         }
     ),
-    "profile": one_of("tuned", "plain"),
+    "profile": one_of("tuned", "plain", "planned"),
     "properties": ref("properties"),
     "datasets": items(DATASET),
     "rpcPassword": closed({"secret": string(), "key": string(minLength=1)}),

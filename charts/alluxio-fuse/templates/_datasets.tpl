@@ -41,17 +41,17 @@ file:///sources/{{ .dataset.name }}
 {{ .text | replace "{sync}" (toString $part) | replace "{metadata}" (sub (sub $within $part) $part | toString) | replace "{kernel}" (toString $part) }}
 {{- end }}
 
-{{- /* Mount options: as given, or the planner's. */ -}}
+{{- /* Mount options: as given, none too, or the planner's. */ -}}
 {{- define "alluxio.datasetMountOptions" -}}
 {{- $fuse := include "alluxio.datasetFuse" . | fromYaml -}}
-{{- $options := join "," $fuse.mountOptions -}}
-{{- if not $options -}}
+{{- $options := $fuse.mountOptions -}}
+{{- if kindIs "invalid" $options -}}
 {{- $kind := ternary "writable" (ternary "immutable" "within" (eq (include "alluxio.datasetWithin" .) "0")) .dataset.writable -}}
 {{- $served := ternary "clientCache" "workers" $fuse.clientCache.enabled -}}
 {{- $case := printf "libfuse%d %s %s %s" (int $fuse.libfuse) $kind $served .root.Values.image.kind -}}
-{{- $options = get (include "alluxio.planned" .root | fromYaml).mountOptions $case | join "," -}}
+{{- $options = get (include "alluxio.planned" .root | fromYaml).mountOptions $case -}}
 {{- end -}}
-{{ include "alluxio.withLayers" (dict "root" .root "dataset" .dataset "text" $options) }}
+{{ include "alluxio.withLayers" (dict "root" .root "dataset" .dataset "text" (join "," $options)) }}
 {{- end }}
 
 {{- /* Options of the nested mount that are no secret, as YAML. */ -}}

@@ -15,13 +15,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* The planner's properties under the conditions of this release. `plain` has those of a promise only. Takes {root, component, dataset}. */ -}}
+{{- /* The planner's properties under the conditions of this release. `plain` has those of a promise only, `planned` none. Takes {root, component, dataset}. */ -}}
 {{- define "alluxio.plannedProperties" -}}
 {{- $holds := include "alluxio.conditions" . | splitList "," -}}
-{{- $plain := eq .root.Values.profile "plain" -}}
+{{- $profile := .root.Values.profile -}}
 {{- $made := dict -}}
 {{- range get (include "alluxio.planned" .root | fromYaml).properties .component -}}
-{{- $applies := or (not $plain) (has "within" .when) (has "writable" .when) -}}
+{{- $applies := or (eq $profile "tuned") (and (eq $profile "plain") (or (has "within" .when) (has "writable" .when))) -}}
 {{- range .when -}}{{- if not (has . $holds) -}}{{- $applies = false -}}{{- end -}}{{- end -}}
 {{- if $applies -}}{{- $made = mergeOverwrite $made .set -}}{{- end -}}
 {{- end -}}

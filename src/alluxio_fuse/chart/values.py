@@ -68,7 +68,7 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
-        "profile": "plain",
+        "profile": "planned",
         "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster.pull_secrets},
         "datasets": datasets,
         "rpcPassword": {"secret": password_name(name)},
