@@ -10,14 +10,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
-SPEC: dict[str, dict[str, Any]] = {
-    "cli": {"type": "list", "elements": "str", "required": True},
-    "path": {"type": "str", "required": True},
-    "bytes": {"type": "int", "required": True},
-    "files": {"type": "int", "required": True},
-    "poll_s": {"type": "int", "default": 3},
-    "timeout_s": {"type": "int", "default": 300},
-}
+POLL_S = 3
 
 
 class ActionModule(ActionBase):
@@ -26,7 +19,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed, load: {files, bytes, seconds}}."""
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         if self._task.check_mode:
             return {"changed": True, "load": {}}
         started = time.monotonic()
@@ -58,7 +51,7 @@ class ActionModule(ActionBase):
                 last, moved = now, time.monotonic()
             if time.monotonic() - moved > args["timeout_s"]:
                 raise AnsibleActionFail(f"load of {args['path']}: no progress for {args['timeout_s']} s")
-            time.sleep(args["poll_s"])
+            time.sleep(POLL_S)
 
     def _call(self, args: dict[str, Any], verb: list[str], task_vars: dict[str, Any] | None) -> str:
         answer = self._execute_module(

@@ -15,12 +15,6 @@ from alluxio_fuse.diagnosis import bundle, redaction
 from alluxio_fuse.diagnosis.parts import Part
 from alluxio_fuse.doors import plain
 
-SPEC: dict[str, dict[str, Any]] = {
-    "dest": {"type": "path", "required": True},
-    "name": {"type": "str", "required": True},
-    "parts": {"type": "list", "elements": "dict", "required": True},
-}
-
 display = Display()
 
 
@@ -30,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed: true, index}; shows where the bundle is and what is not in it."""
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         parts = [Part.model_validate(one) for one in plain(args["parts"])]
         redactor = redaction.Redactor(known((task_vars or {})["hostvars"]))
         path = Path(args["dest"])

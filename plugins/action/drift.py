@@ -17,7 +17,6 @@ UNSEEN = (
     "the callback alluxio.fuse.drift is not enabled, so nobody saw what differs: add it to callbacks_enabled in the"
     " section [defaults] of the ansible.cfg in use, or set ANSIBLE_CALLBACKS_ENABLED=alluxio.fuse.drift"
 )
-SPEC = {"status": {"type": "dict", "required": True}}
 
 
 class ActionModule(ActionBase):
@@ -28,7 +27,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         if not found.collecting:
             raise AnsibleActionFail(UNSEEN)
-        rows = drift.of_status(Status.model_validate(plain(arguments(self._task, SPEC)["status"])))
+        rows = drift.of_status(Status.model_validate(plain(arguments(self._task)["status"])))
         differ = len(dict.fromkeys([*found.rows, *rows]))
         told: dict[str, Any] = {"changed": False, "rows": [list(row) for row in rows]}
         return {**told, "failed": True, "msg": f"{differ} differ from the plan, as the table tells"} if differ else told

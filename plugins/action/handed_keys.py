@@ -6,14 +6,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "release": {"type": "str", "required": True},
-    "secrets": {"type": "list", "elements": "str", "required": True},
-    "timeout_s": {"type": "int", "default": 300},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 
 class ActionModule(ActionBase):
@@ -24,7 +17,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         release = args["release"]
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         digests, known = cluster.key_digests(args["secrets"]), cluster.handed_keys(release)

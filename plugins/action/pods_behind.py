@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "release": {"type": "str", "required": True},
-    "installed": {"type": "list", "elements": "dict", "default": []},
-    "rendered": {"type": "str", "default": ""},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
 
 
 class ActionModule(ActionBase):
@@ -25,7 +18,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - as above
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         found = cluster.behind(args["release"])
         if args["rendered"]:

@@ -6,14 +6,8 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "pods": {"type": "list", "elements": "dict", "required": True},
-    "until": {"type": "str", "choices": ["running", "ended"], "default": "running"},
-    "timeout_s": {"type": "int", "default": 300},
-}
 PHASES = {"running": frozenset({"Running"}), "ended": frozenset({"Succeeded", "Failed"})}
 
 
@@ -25,7 +19,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         ends = args["until"] == "ended"
         if self._task.check_mode or not args["pods"]:
             return {"changed": bool(args["pods"]) and not ends, "results": []}

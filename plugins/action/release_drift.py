@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "manifest": {"type": "list", "elements": "dict", "default": []},
-    "release": {"type": "str", "default": ""},
-    "rendered": {"type": "str", "default": ""},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 
 class ActionModule(ActionBase):
@@ -23,7 +16,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import drift  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         heading(self._task)
         release = drift.Release(args["kubeconfig"], args["context"], args["namespace"])
         wanted = [*args["manifest"], *drift.of_template(args["rendered"])]

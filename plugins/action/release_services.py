@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
-
-SPEC = {**CLUSTER, "release": {"type": "str", "required": True}}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
 
 
 class ActionModule(ActionBase):
@@ -18,6 +16,6 @@ class ActionModule(ActionBase):
         from alluxio_fuse.kubernetes import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         cluster = client.Cluster(args["kubeconfig"], args["context"], args["namespace"])
         return {"changed": False, "services": cluster.services(args["release"])}

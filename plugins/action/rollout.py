@@ -6,15 +6,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "release": {"type": "str", "required": True},
-    "plan": {"type": "dict"},
-    "replace": {"type": "list", "elements": "str", "default": []},
-    "timeout_s": {"type": "int", "default": 300},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 
 class ActionModule(ActionBase):
@@ -26,7 +18,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.plan import Plan  # noqa: PLC0415 - as above
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         if self._task.check_mode:
             return {"changed": bool(args["replace"]), "state": {}}
         heading(self._task)

@@ -32,10 +32,6 @@ options:
     description: Files below the path, to show progress against.
     type: int
     required: true
-  poll_s:
-    description: Seconds between two questions.
-    type: int
-    default: 3
   timeout_s:
     description: Seconds without progress after which the load has failed.
     type: int

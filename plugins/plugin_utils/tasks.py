@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.loader import fragment_loader
 from ansible.utils.display import Display
+from ansible.utils.plugin_docs import get_docstring
 
-#: Which namespace of which cluster a task is about.
-CLUSTER: dict[str, dict[str, Any]] = {
-    "kubeconfig": {"type": "path"},
-    "context": {"type": "str"},
-    "namespace": {"type": "str", "required": True},
-}
+MODULES: Final = Path(__file__).resolve().parents[1] / "modules"
 
 _display = Display()
 
 
-def arguments(task: Any, spec: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The task's arguments with their defaults; AnsibleActionFail names those that do not fit the argument spec."""
-    checked = ArgumentSpecValidator(spec).validate(task.args)
+def arguments(task: Any) -> dict[str, Any]:
+    """The task's arguments with their defaults; AnsibleActionFail names those that do not fit the options that the
+    module of the same name documents.
+    """
+    file = MODULES / f"{task.action.rpartition('.')[2]}.py"
+    documented = get_docstring(str(file), fragment_loader, collection_name="alluxio.fuse", plugin_type="module")[0]
+    checked = ArgumentSpecValidator(_spec(documented["options"])).validate(task.args)
     if checked.error_messages:
         raise AnsibleActionFail("; ".join(checked.error_messages))
     validated: dict[str, Any] = checked.validated_parameters
     return validated
+
+
+def _spec(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    kept = ("type", "required", "default", "choices", "elements")
+    return {name: {key: option[key] for key in kept if key in option} for name, option in options.items()}
 
 
 def heading(task: Any) -> None:
