@@ -18,8 +18,6 @@ from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.units import format_duration, format_size
 from alluxio_fuse.plan.values import PlannedDataset, Service, Value
 
-DECLARED = "declared"
-
 
 def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
     """Part of all datasets that the workers of the fleet hold together; all, of a cluster that is planned elsewhere."""

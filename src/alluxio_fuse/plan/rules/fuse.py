@@ -22,11 +22,6 @@ class Freshness:
     metadata: int
     kernel: int
 
-    @property
-    def worst(self) -> int | None:
-        """Seconds until a change at the source is seen, at the latest; None: never."""
-        return None if self.bound is None else self.sync + self.metadata + self.kernel
-
 
 def freshness_layers(within: int | None) -> Freshness:
     """The layers of one dataset. Their sum never exceeds the bound: the layers wait one after the other."""
