@@ -24,13 +24,13 @@ from typing import Any
 
 import calls
 import leftovers
+from aims import LEAST_PASSES, Aim, aims
 from bundle import CHECKOUT, playbook, succeed
 from measuring import Measuring
 from object_store import ObjectStore, object_store
 from peers import PEERS, Place, mounted
 
 from alluxio_fuse.check import table
-from alluxio_fuse.check.aims import LEAST_PASSES, Aim, aims
 from alluxio_fuse.check.verdict import Check
 from alluxio_fuse.dataset import sample
 from alluxio_fuse.plan import Plan

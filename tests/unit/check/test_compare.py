@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aims import aims
 
-from alluxio_fuse.check.aims import aims
 from alluxio_fuse.check.verdict import Check, check
 from alluxio_fuse.report import compare
 
