@@ -9,10 +9,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import leftovers
 import pytest
-from bundle import engine_options, playbook, succeed, until
-from test_image import BINDS, FUSE_DEVICE, IMAGE, PORTS, free_ports, run
+from bundle import until
+from containers import FUSE_DEVICE, IMAGE, Containers, folder_with_mounts, on_loopback, run
 
 FILES = {f"{number:02}": bytes([number]) * (40_000 + number) for number in range(12)}
 #: A headless Service's name of a pod, which nobody resolves before the pod is ready: so not within the master's pod.
@@ -23,18 +22,17 @@ SMALL = "-Xmx300m -XX:MaxDirectMemorySize=300m -XX:TieredStopAtLevel=1"
 LOG_LINE = re.compile(r"\[(info|warning)\s*\]|\b(WARN|INFO|ERROR)\b|Picked up")
 
 
-class Fluid:
+class Fluid(Containers):
     """A dataset's pods, one container each."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__("fluidtest", folder)
         self.mount = folder / "mnt" / "alluxio-fuse"
         for name in ("journal", "tier", "source", "secrets"):
             (folder / name).mkdir()
         for name, content in FILES.items():
             (folder / "source" / name).write_bytes(content)
         (folder / "secrets" / "key").write_text(KEY)
-        run("mount", "--make-rshared", self.mount.parent)
         properties = {
             "alluxio.master.hostname": HEADLESS,
             "alluxio.user.hostname": "${ALLUXIO_CLIENT_HOSTNAME}",
@@ -49,8 +47,7 @@ class Fluid:
             "alluxio.worker.tieredstore.level0.dirs.quota": "256MB",
             "alluxio.fuse.jnifuse.libfuse.version": "3",
             "s3a.secretKey": "`cat /etc/fluid/secrets/key`",
-            **{f"alluxio.{name}.bind.host": "127.0.0.1" for name in BINDS},
-            **dict(zip(PORTS, map(str, free_ports(len(PORTS))), strict=True)),
+            **on_loopback(),
         }
         master = "-Dalluxio.master.hostname=${ALLUXIO_MASTER_HOSTNAME}"
         worker = "-Dalluxio.worker.hostname=${ALLUXIO_WORKER_HOSTNAME}"
@@ -66,13 +63,9 @@ class Fluid:
             "ALLUXIO_WORKER_TIEREDSTORE_LEVEL0_DIRS_PATH": "${ALLUXIO_WORKER_TIEREDSTORE_LEVEL0_DIRS_PATH}",
         }
 
-    def volume(self, name: str, where: str, mode: str = "rw") -> tuple[str, str]:
-        return ("--volume", f"{self.folder}/{name}:{where}:{mode}")
-
     def container(self, name: str, *options: str, **addresses: str) -> list[str]:
         """Command line up to what the container runs; addresses are those of the pod and its node."""
-        command = ["podman", "run", "--name", f"fluidtest-{name}", "--network", "host", *engine_options()]
-        command += self.volume("secrets", "/etc/fluid/secrets", "ro")
+        command = self.command(name, *self.volume("secrets", "/etc/fluid/secrets", "ro"))
         command += [f"--env={key}={value}" for key, value in {**self.environment, **addresses}.items()]
         return [*command, *options]
 
@@ -82,7 +75,7 @@ class Fluid:
         run(*self.container(name, *service, **addresses), IMAGE, *arguments)
 
     def start_master(self) -> None:
-        stores = self.volume("journal", "/journal") + self.volume("source", "/source", "ro")
+        stores = self.volume("journal") + self.volume("source", mode="ro")
         self.start("master", "master-only", "--no-format", options=stores, ALLUXIO_MASTER_HOSTNAME="127.0.0.1")
         until("the master serves", lambda: self.master("fsadmin", "report") or not self.running("master"), 60)
 
@@ -90,7 +83,7 @@ class Fluid:
         resolved = ("--add-host", f"{HEADLESS}:127.0.0.1")
         node = {"ALLUXIO_WORKER_HOSTNAME": "127.0.0.1", "ALLUXIO_WORKER_CONTAINER_HOSTNAME": "127.0.0.1"}
         self.start("job-master", "job-master", ALLUXIO_MASTER_HOSTNAME="127.0.0.1")
-        stores = self.volume("tier", "/tier") + self.volume("source", "/source", "ro")
+        stores = self.volume("tier") + self.volume("source", mode="ro")
         self.start("worker", "worker-only", "--no-format", options=stores + resolved, **node)
         until("the worker serves", lambda: "Live Workers: 1" in self.master("fsadmin", "report", "summary"), 90)
 
@@ -98,7 +91,7 @@ class Fluid:
         options = "--fuse-opts=kernel_cache,ro,attr_timeout=7200,entry_timeout=7200,allow_other"
         volume = ("--volume", f"{self.mount.parent}:{self.mount.parent}:rshared")
         privileged = ("--privileged", *FUSE_DEVICE, *volume, "--add-host", f"{HEADLESS}:127.0.0.1")
-        run("podman", "rm", "--force", "--ignore", "--time", "10", "fluidtest-fuse")
+        self.remove("fuse")
         self.start(
             "fuse", "fuse", options, str(self.mount), "/", options=privileged, ALLUXIO_CLIENT_HOSTNAME="127.0.0.1"
         )
@@ -125,13 +118,6 @@ class Fluid:
         """Command line of a service's JVM."""
         return run("podman", "exec", f"fluidtest-{name}", "cat", "/proc/1/cmdline").split("\0")
 
-    def running(self, name: str) -> bool:
-        return run("podman", "inspect", "--format", "{{.State.Running}}", f"fluidtest-{name}").strip() == "true"
-
-    def remove_all(self) -> None:
-        for name in ("fuse", "load", "worker", "job-master", "master"):
-            run("podman", "rm", "--force", "--ignore", "--time", "10", f"fluidtest-{name}")
-
 
 def answer(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -140,20 +126,16 @@ def answer(*command: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def fluid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fluid]:
     """Pods of a dataset, its source mounted."""
-    succeed(playbook("playbooks/image.yml"))
-    folder = tmp_path_factory.mktemp("fluid")
-    shared = folder / "mnt"
-    shared.mkdir()
-    with leftovers.mounted(shared, "--bind", shared):
+    with folder_with_mounts(tmp_path_factory.mktemp("fluid")) as folder:
         one = Fluid(folder)
         try:
             one.start_master()
-            assert one.running("master"), run("podman", "logs", "fluidtest-master")
+            assert one.running("master"), one.log("master")
             one.start_others()
             assert "Mounted" in one.master("fs", "mount", "--readonly", "/data", "/source")
             yield one
         finally:
-            one.remove_all()
+            one.remove("fuse", "load", "worker", "job-master", "master")
 
 
 def test_variables_in_options_are_expanded(fluid: Fluid) -> None:

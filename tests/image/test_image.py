@@ -6,54 +6,21 @@ Everything is the test's own: ports that were free, a folder that pytest made, c
 import hashlib
 import os
 import random
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import leftovers
 import pytest
-from bundle import engine_options, main_pid, playbook, succeed, until
+from bundle import main_pid, until
+from containers import FUSE_DEVICE, IMAGE, Containers, folder_with_mounts, on_loopback, run
 
-IMAGE = "localhost/alluxio-fuse:2.9.6"
 SERVICE, FUSE = "1000:1000", "0:0"
-FUSE_DEVICE = ("--device", "/dev/fuse", "--cap-add", "SYS_ADMIN")
-PORTS = [
-    "alluxio.master.rpc.port",
-    "alluxio.master.web.port",
-    "alluxio.job.master.rpc.port",
-    "alluxio.job.master.web.port",
-    "alluxio.worker.rpc.port",
-    "alluxio.worker.web.port",
-    "alluxio.job.worker.rpc.port",
-    "alluxio.job.worker.data.port",
-    "alluxio.job.worker.web.port",
-]
-
-BINDS = ["master", "master.web", "job.master", "job.master.web", "worker", "worker.web", "job.worker", "job.worker.web"]
 
 
-def run(*command: str | Path, check: bool = True) -> str:
-    """Runs a command; its standard output and error."""
-    done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert not check or done.returncode == 0, f"{command}: {done.stdout}"
-    return done.stdout
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback interface that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
-class Cluster:
+class Cluster(Containers):
     """One Alluxio of throwaway containers, each with a read-only root and no capability that it does not need."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__("imgtest", folder)
         self.mount = folder / "mnt" / "data"
         for name in ("journal", "namespace", "tier", "cache"):
             (folder / name).mkdir()
@@ -76,12 +43,10 @@ class Cluster:
             "alluxio.user.client.cache.dirs": "/cache",
             "alluxio.user.client.cache.size": "64MB",
             "alluxio.fuse.jnifuse.libfuse.version": "3",
-            **{f"alluxio.{name}.bind.host": "127.0.0.1" for name in BINDS},
-            **dict(zip(PORTS, map(str, free_ports(len(PORTS))), strict=True)),
+            **on_loopback(),
         }
         (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         (folder / "site.properties").chmod(0o644)
-        run("mount", "--make-rshared", self.mount.parent)
 
     def fill(self, seed: int) -> None:
         """Puts 60 files in the source: names and sizes always the same, bytes by the seed."""
@@ -100,17 +65,14 @@ class Cluster:
     def start(self, name: str, verb: str, *arguments: str, user: str = SERVICE, options: tuple[str, ...] = ()) -> None:
         self.remove(name)
         service = name.upper().replace("-", "_")
-        command = ["podman", "run", "--detach", "--name", f"imgtest-{name}", "--network", "host", *engine_options()]
-        command += ["--user", user, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-        command += ["--env", f"ALLUXIO_{service}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"]
-        command += ["--volume", f"{self.folder}/site.properties:/opt/alluxio/conf/alluxio-site.properties:ro"]
+        confined = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        environment = ["--env", f"ALLUXIO_{service}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"]
+        site = ["--volume", f"{self.folder}/site.properties:/opt/alluxio/conf/alluxio-site.properties:ro"]
+        command = self.command(name, "--detach", "--user", user, *confined, *environment, *site)
         run(*command, *options, IMAGE, verb, *arguments)
 
-    def volume(self, name: str, mode: str = "rw") -> tuple[str, str]:
-        return ("--volume", f"{self.folder}/{name}:/{name}:{mode}")
-
     def start_master(self) -> None:
-        stores = self.volume("namespace") + self.volume("source", "ro")
+        stores = self.volume("namespace") + self.volume("source", mode="ro")
         self.start("master", "master-only", options=self.volume("journal") + stores)
         until("the master serves", lambda: "data" in self.alluxio("fs", "ls", "/") or self.mounted_source())
 
@@ -118,7 +80,7 @@ class Cluster:
         return "Mounted" in self.alluxio("fs", "mount", "--readonly", "/data", "/source")
 
     def start_worker(self, quota: str = "256MB") -> None:
-        stores = self.volume("namespace") + self.volume("source", "ro")
+        stores = self.volume("namespace") + self.volume("source", mode="ro")
         room = ("--env", f"ALLUXIO_JAVA_OPTS=-Dalluxio.worker.tieredstore.level0.dirs.quota={quota}")
         self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores + room)
 
@@ -146,12 +108,6 @@ class Cluster:
     def alluxio(self, *command: str) -> str:
         return run("podman", "exec", "imgtest-master", "alluxio", *command, check=False)
 
-    def running(self, name: str) -> bool:
-        return run("podman", "inspect", "--format", "{{.State.Running}}", f"imgtest-{name}").strip() == "true"
-
-    def log(self, name: str) -> str:
-        return run("podman", "logs", f"imgtest-{name}")
-
     def pid(self, name: str, process: str = "java") -> int:
         """Process id on the host of a service's JVM."""
         init = str(main_pid(f"imgtest-{name}"))
@@ -164,9 +120,6 @@ class Cluster:
     def stop(self, name: str) -> None:
         run("podman", "stop", "--time", "15", f"imgtest-{name}")
 
-    def remove(self, name: str) -> None:
-        run("podman", "rm", "--force", "--ignore", "--time", "15", f"imgtest-{name}")
-
     def forget_journal(self) -> None:
         self.remove("master")
         run("find", self.folder / "journal", "-mindepth", "1", "-delete")
@@ -174,19 +127,11 @@ class Cluster:
     def blocks(self) -> set[str]:
         return {path.name for path in (self.folder / "tier" / "alluxioworker").glob("*") if path.is_file()}
 
-    def remove_all(self) -> None:
-        for name in ("fuse", "job-worker", "worker", "job-master", "master", "other"):
-            self.remove(name)
-
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster that was read once: blocks in the worker, pages in the client cache."""
-    succeed(playbook("playbooks/image.yml"))
-    folder = tmp_path_factory.mktemp("image")
-    shared = folder / "mnt"
-    shared.mkdir()
-    with leftovers.mounted(shared, "--bind", shared):
+    with folder_with_mounts(tmp_path_factory.mktemp("image")) as folder:
         one = Cluster(folder)
         try:
             one.start_master()
@@ -195,7 +140,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             one.start_fuse()
             yield one
         finally:
-            one.remove_all()
+            one.remove("fuse", "job-worker", "worker", "job-master", "master", "other")
 
 
 def capabilities(pid: int) -> tuple[int, int]:

@@ -7,34 +7,18 @@ from pathlib import Path
 
 import pytest
 from bundle import CHECKOUT, engine_options, playbook, succeed
+from containers import IMAGE
 from fleets import local
 
 from alluxio_fuse.plan import keys, plan
 from alluxio_fuse.plan.flags import flag_sets
 
-IMAGE = "localhost/alluxio-fuse:2.9.6"
 KEYS = Path(keys.__file__).with_name("data") / "property-keys-2.9.6.txt"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _image() -> None:
-    succeed(playbook("playbooks/image.yml"))
-
-
 def java(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        "podman",
-        "run",
-        "--rm",
-        "--network",
-        "none",
-        *engine_options(),
-        "--entrypoint",
-        "java",
-        IMAGE,
-        *arguments,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["podman", "run", "--rm", "--network", "none", *engine_options(), "--entrypoint", "java", IMAGE]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
 
 
 def test_the_known_keys_are_those_of_the_jars() -> None:
