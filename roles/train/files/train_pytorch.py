@@ -18,7 +18,7 @@ MEAN, SPREAD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet's cha
 MADE_UP_BATCHES = 4
 
 
-class Proven(Dataset):  # type: ignore[type-arg]
+class Proven(Dataset):
     """ImageFolder whose images come with the digest of the bytes that they were decoded from."""
 
     def __init__(self, orders: Orders) -> None:
@@ -124,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

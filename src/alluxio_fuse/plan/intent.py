@@ -369,7 +369,7 @@ class Train(Strict):
 
     python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
     image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
-    program: Literal["pytorch"] = Field("pytorch", description="Which of the bundle's programs trains.")
+    program: Literal["pytorch", "paddle"] = Field("pytorch", description="Which of the bundle's programs trains.")
     model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
         "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
     )
