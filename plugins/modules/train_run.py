@@ -141,7 +141,7 @@ def _trained(
     named = container if program.get("image") else None
     with programs.running(command, scratch / "said", named) as training:
         ready = training.event("ready")
-        _empty_page_cache(one.get("before"), paths)
+        _empty_page_cache(one, paths)
         foreign = around.foreign_share()
         looked = _look(one, paths)
         training.go()
@@ -171,18 +171,23 @@ def _orders(one: dict[str, Any], root: str | None, files: list[reader.Entry], pa
     return path
 
 
-def _empty_page_cache(before: str | None, paths: list[str]) -> None:
-    if before == "drop":
+def _empty_page_cache(one: dict[str, Any], paths: list[str]) -> None:
+    if one.get("before") == "drop":
         residency.drop_caches()
-    elif before == "forget":
+    elif one.get("before") == "forget" and _resident(one, paths):
+        # what was never read is in no page cache, and opening it to forget it would warm its name
         residency.forget(paths)
+
+
+def _resident(one: dict[str, Any], paths: list[str]) -> float | None:
+    return residency.resident_share(paths, one.get("look", residency.SAMPLE)) if paths else None
 
 
 def _look(one: dict[str, Any], paths: list[str]) -> dict[str, Any]:
     """What is known before an epoch."""
     metrics = one.get("metrics") or {}
     return {
-        "resident": residency.resident_share(paths, one.get("look", residency.SAMPLE)) if paths else None,
+        "resident": _resident(one, paths),
         "counters": around.settled(metrics),
         "busy": reader.busy_seconds(),
     }

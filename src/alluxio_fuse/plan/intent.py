@@ -383,6 +383,9 @@ class Train(Strict):
     epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
     rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
     loaders: Whole = Field(4, ge=1, description="Processes that read and decode.")
+    sweep: list[Annotated[Whole, Field(ge=1)]] = Field(
+        [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
+    )
     gpus: Whole = Field(0, ge=0, description="GPUs to train on; 0: processors.")
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")

@@ -13,6 +13,7 @@ from alluxio_fuse.plan.intent import Train
 from alluxio_fuse.plan.rules.gate import NEEDS
 from alluxio_fuse.train.measured import Run, mistakes
 from alluxio_fuse.train.rows import BUSY, Row, rows
+from alluxio_fuse.train.sweep import Swept, limit, swept
 
 VERSION: Literal[1] = 1
 FED = NEEDS["H100", "resnet50"].utilisation  # of what made-up batches reach: less counts as not fed
@@ -36,6 +37,8 @@ class Node(BaseModel):
     device: str
     processors: int
     rows: list[Row]
+    sweep: list[Swept]
+    limit: str
     foreign_cpu: float
     mistakes: list[str]
     findings: list[Finding]
@@ -91,6 +94,8 @@ def _node(measured: Mapping[str, Any]) -> Node:
         framework=next((run.framework for run in trained if run.framework), ""),
         device=device,
         rows=table,
+        sweep=swept(right),
+        limit=limit(swept(right)),
         foreign_cpu=foreign,
         mistakes=wrong,
         findings=[*proof, speed],

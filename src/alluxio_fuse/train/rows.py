@@ -61,7 +61,7 @@ def rows(runs: Sequence[Run], kept: Sequence[Run]) -> list[Row]:
     groups: dict[tuple[str, str, bool], list[Run]] = defaultdict(list)
     for first_read, several in ((False, runs), (True, kept)):
         for run in several:
-            if run.kind != "copy" and not run.failed:
+            if run.kind != "copy" and not run.failed and run.loaders is None:
                 groups[run.path, run.state, first_read].append(run)
     known = {(path, state) for path, state, first_read in groups if not first_read}
     paths = list(dict.fromkeys(path for path, _, _ in groups))

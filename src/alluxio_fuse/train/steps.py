@@ -10,6 +10,7 @@ Run = dict[str, Any]
 
 CHANNELS, FLOAT_BYTES = 3, 4
 PREFETCHED = 2  # batches that each loader has ready, as PyTorch's DataLoader does
+SWEPT = ("mount", "local copy")  # by different numbers of loaders: the second one tells what the first could give
 COPY = "copy"  # the local copy's folder in the scratch folder
 UNKNOWN_NAMES = 8  # of names that nobody has asked for yet only a few are looked at, since looking opens a file
 
@@ -53,7 +54,10 @@ def memory(train: Train, resident: int) -> int:
 
 
 def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: bool) -> list[Run]:
-    """Interleaved rounds over all paths, the one that costs most to make ready last."""
+    """Interleaved rounds over all paths, the one that costs most to make ready last; then the sweep of loaders.
+
+    The sweep drops no caches, so that from its second run on it reads what memory can give.
+    """
     made = []
     for number in range(1, train.rounds + 1):
         for path, how in _paths(dataset, train, f"{scratch}/{COPY}"):
@@ -66,6 +70,12 @@ def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: boo
             made.append(
                 {"name": f"{number}: {path}", "path": path, "kind": kind, "before": dropped, "round": number, **how}
             )
+    targets = {path: how for path, how in _paths(dataset, train, f"{scratch}/{COPY}") if path in SWEPT}
+    for count in train.sweep:
+        for path, how in targets.items():
+            swept = {key: value for key, value in how.items() if key != "source"}
+            name = f"{count} {'loader' if count == 1 else 'loaders'}: {path}"
+            made.append({"name": name, "path": path, "kind": "train", "round": 0, "loaders": count, **swept})
     return made
 
 
@@ -78,7 +88,6 @@ def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tupl
     for other in dataset.get("compare") or ():
         yield other["name"], {"root": other["mount_point"], "metrics": other["metrics"]}
     direct = {"direct": True} if dataset.get("direct") else {}
-    # forgetting the pages of names that nobody has asked for would open them, and so warm the names
     yield "mount", {"root": dataset["mount_point"], "metrics": dataset["metrics"], "look": UNKNOWN_NAMES, **direct}
     if stage := dataset.get("stage"):
         yield "staged", {"root": stage["path"], "metrics": dataset["metrics"], "medium": stage["medium"]}

@@ -8,11 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from alluxio_fuse.check.evidence import LEVELS
-from alluxio_fuse.check.statistics import Spread
 from alluxio_fuse.train.result import Node, Training
 from alluxio_fuse.train.rows import Row
 
-WIDTH = 150
+WIDTH = 150  # of notes, too; a table of all columns has about 140
 SHORT = dict(zip(LEVELS, ("store", "worker", "cache", "stage", "pages"), strict=True))
 
 
@@ -38,11 +37,13 @@ def _table(node: Node, mark: int) -> Table:
         f"{node.dataset} on {node.host}: {node.images} images, {node.classes} classes, {node.bytes / 1e6:.0f} MB;"
         f" {node.framework} on {node.device}"
     )
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", expand=False)
+    table = Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", expand=False, pad_edge=False, collapse_padding=True
+    )
     for heading in ("path", "epoch 1", "later"):
         table.add_column(heading, no_wrap=True)
-    headings = ("img/s 1", "(min-max)", "later", f"@{mark}", "wait", "top-1", "top-5", "hours", "+copy", "steps")
-    for heading in (*headings, "CPU s/1000", "KB/read", "runs"):
+    headings = ("img/s", "min-max", "later", f"@{mark}", "wait", "top-1", "top-5", "hours", "+copy", "steps")
+    for heading in (*headings, "CPU s", "KB/read", "runs"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in node.rows:
         table.add_row(row.path, row.state or "-", row.state_later or "-", *_figures(row))
@@ -63,12 +64,8 @@ def _figures(row: Row) -> tuple[str, ...]:
         f"{row.steps}",
         f"{row.cpu_s_per_1000:.1f}",
         f"{row.read_bytes / 1e3:.0f}" if row.read_bytes else "-",
-        f"{row.first.passes}{' *' if row.first_read else ''}{_noisy(row.first)}",
+        f"{row.first.passes}{' *' if row.first_read else ''}{' noisy' if row.first.noisy else ''}",
     )
-
-
-def _noisy(found: Spread) -> str:
-    return " noisy" if found.noisy else ""
 
 
 def _notes(node: Node) -> Iterator[str]:
@@ -84,6 +81,13 @@ def _notes(node: Node) -> Iterator[str]:
     first = sorted(row.measured for row in node.rows if row.first_read)
     if first:
         yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
-    yield "top-1 and top-5 are of training images in the last epoch; wait is of epoch 1 / of later ones"
+    yield "img/s and wait are of epoch 1, and of later ones; CPU s of 1000 images; top-1 and top-5 of training images"
+    for one in node.sweep:
+        yield (
+            f"{one.loaders} loaders, {one.path}: {one.images_per_s:.0f} images/s, waiting {one.waiting:.0%},"
+            f" processors {one.busy:.0%} busy"
+        )
+    if node.limit:
+        yield node.limit
     for mistake in node.mistakes[:5]:
         yield f"WRONG  {mistake}"

@@ -72,3 +72,8 @@ def test_nothing_speaks_against_a_free_node() -> None:
 def test_what_cannot_be_is_refused(facts: dict[str, Any], reason: str) -> None:
     (said,) = refused(**facts)
     assert reason in said
+
+
+def test_a_sweep_comes_after_the_rounds() -> None:
+    swept = [one["name"] for one in steps.runs(DATASET, TRAIN.model_copy(update={"sweep": [1, 4]}), "/s", True)][9:]
+    assert swept == ["1 loader: mount", "1 loader: local copy", "4 loaders: mount", "4 loaders: local copy"]
