@@ -17,6 +17,7 @@ from typing import Any
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 WAIT_MS = 500
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAID = 5  # last lines of what a program says
 Problem = dict[str, str]
 
@@ -85,11 +86,9 @@ def running(command: list[str], said: Path, container: str | None = None) -> Ite
         process = subprocess.Popen(command, stdin=theirs_in, stdout=theirs_out, stderr=errors, start_new_session=True)
     os.close(theirs_in)
     os.close(theirs_out)
-    before = signal.signal(signal.SIGTERM, _leave)
     try:
         yield Program(process, words, told, said)
     finally:
-        signal.signal(signal.SIGTERM, before)
         if container:
             remove = ["podman", "rm", "--force", "--ignore", "--time", "0", container]
             subprocess.run(remove, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
@@ -100,7 +99,15 @@ def running(command: list[str], said: Path, container: str | None = None) -> Ite
         os.close(told)
 
 
+def leave_on_signals() -> None:
+    """From now on a signal to end raises Left: Ansible passes on what interrupts it."""
+    for number in ENDING:
+        signal.signal(number, _leave)
+
+
 def _leave(*_: Any) -> None:
+    for number in ENDING:  # what has to be cleaned up is not interrupted again
+        signal.signal(number, signal.SIG_IGN)
     raise Left
 
 

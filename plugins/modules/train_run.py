@@ -96,6 +96,7 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=False, results=[])
     params, results = module.params, []
+    programs.leave_on_signals()
     try:
         _, entries = reader.load(params["manifest"])
         orders = params["orders"]

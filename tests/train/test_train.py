@@ -180,7 +180,7 @@ def test_readers_are_left_alone(train: Train) -> None:
     assert f"{MOUNT_POINT} is in use by " in run.output
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(train: Train, variables: dict[str, Any], image: str, how: int) -> None:
     said = {**variables, "alluxio_train": {**TINY, "image": image, "epochs": 500}}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:

@@ -132,6 +132,7 @@ WAITING = """
 import sys
 from pathlib import Path
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs
+programs.leave_on_signals()
 try:
     with programs.running([sys.executable, "-c", "import time; time.sleep(600)"], Path(sys.argv[1])) as found:
         Path(sys.argv[1] + ".begun").touch()
@@ -141,8 +142,8 @@ except programs.Left:
 """
 
 
-@pytest.mark.parametrize("how", ["answer", "signal"])
-def test_a_run_ends_when_nobody_waits_for_its_answer(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_ends_when_nobody_waits_for_its_answer(tmp_path: Path, how: int | None) -> None:
     said = tmp_path / "said"
     environment = {**os.environ, "PYTHONPATH": str(PLUGINS / "collections")}
     command = [sys.executable, "-c", WAITING, str(said)]
@@ -150,8 +151,8 @@ def test_a_run_ends_when_nobody_waits_for_its_answer(tmp_path: Path, how: str) -
         deadline = time.monotonic() + 60
         while not Path(f"{said}.begun").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        if how == "signal":
-            run.send_signal(signal.SIGTERM)
+        if how:
+            run.send_signal(how)
         elif run.stdout:
             run.stdout.close()
         assert run.wait(60) == 0
