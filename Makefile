@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 # Groups joined by + run side by side.
 GROUPS_CI := unit node+lint+chart local
-GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep sources image fluid tune install cluster
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep sources image fluid tune train install cluster
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
   --no-header
@@ -80,6 +80,9 @@ test-fluid: setup-dev ## 6 min: platform fluid without Fluid: objects, refusals,
 
 test-tune: setup-dev ## 5 min: settings of a mount tried for real, and kept or not
 	@pytest -q tests/tune
+
+test-train: setup-dev ## 6 min, 9 the first time: real trainings on a mount: proof, a lie, refusals, interruptions
+	@pytest -q tests/train
 
 test-install: setup-dev ## 5 min: the collection, built and installed into an empty home, runs the main job there
 	@pytest -q tests/install

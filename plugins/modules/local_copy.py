@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import copies, reader
 
 DOCUMENTATION = r"""
 module: local_copy
@@ -88,15 +88,10 @@ def main() -> None:
         module.exit_json(changed=existed)
     header, entries = reader.load(params["manifest"])
     files = reader.select(header, entries, params["seed"], reader.Selection("small", 0, params["files"]))
-    shutil.rmtree(target, ignore_errors=True)
     try:
-        for entry in files:
-            copy = target / entry.path
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(f"{params['root']}/{entry.path}", copy)
+        copies.make(params["root"], files, target)
     except OSError as error:
         module.fail_json(msg=f"{params['root']}: {error}")
-    os.sync()  # a pass over the disk reads from the device what is written there
     wrong = reader.verify(str(target), files, os.cpu_count() or 1)
     if wrong["wrong"]:
         module.fail_json(msg=f"{params['root']}/{wrong['problems'][0]['path']}: {wrong['problems'][0]['what']}")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    around,
     counters,
     fio,
     fuse_connection,
@@ -108,8 +108,6 @@ left_out:
   returned: always
 """
 
-LISTEN_S = 0.2  # before each pass, for what others do on this node, and after it, for counters to settle
-MOST_WAITS = 5
 UNKNOWN_NAMES = 8
 IN_PAGE_CACHE = 0.99  # of pages, from where on a pass is one of the page cache
 ACCIDENT = 0.9
@@ -212,7 +210,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     if one["state"] == "page-cache":
         resident = _topped_up(one["root"], files, params["readers"], resident)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
-    foreign = _foreign_share()
+    foreign = around.foreign_share()
     time.sleep(max(0.0, one.get("begin_at", 0.0) - time.time()))
     began = time.time()
     if one.get("way") in ("fio", "mix"):
@@ -222,7 +220,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     else:
         result = reader.timed(one["root"], files, params["readers"], one.get("way", "read"), one.get("held", 0))
     ended = time.time()
-    after = _settled(params["metrics"])
+    after = around.settled(params["metrics"])
     mount = mount_table.mount_of(mount_table.read_mounts(), one["root"])
     return {
         **result,
@@ -248,25 +246,6 @@ def _topped_up(root: str, files: list[reader.Entry], readers: int, resident: flo
         reader.timed(root, files, readers, "read", 0)
         resident = residency.resident_share([f"{root}/{entry.path}" for entry in files])
     return resident
-
-
-def _settled(metrics: dict[str, Any]) -> dict[str, Any]:
-    """Counters when they have stopped growing: a worker counts a stream when it is closed, a little after the read."""
-    last = counters.snapshot(metrics, counters.SOURCES)
-    for _ in range(MOST_WAITS):
-        time.sleep(LISTEN_S)
-        now = counters.snapshot(metrics, counters.SOURCES)
-        if now == last:
-            break
-        last = now
-    return last
-
-
-def _foreign_share() -> float:
-    """Share of the node's processors that are busy while nothing is read here, so with somebody else's work."""
-    busy, begin = reader.busy_seconds(), time.monotonic()
-    time.sleep(LISTEN_S)
-    return (reader.busy_seconds() - busy) / (time.monotonic() - begin) / (os.cpu_count() or 1)
 
 
 if __name__ == "__main__":

@@ -465,6 +465,40 @@ class CheckBudget(Strict):
     seconds: Whole = Field(600, ge=1, description="Seconds of reading.")
 
 
+class Train(Strict):
+    """What playbooks/train.yml trains, and with what; see docs/train.md."""
+
+    python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
+    image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
+    program: Literal["pytorch", "paddle"] = Field("pytorch", description="Which of the bundle's programs trains.")
+    model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
+        "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
+    )
+    dataset: Name | None = Field(None, description="Dataset. Unset: the first.")
+    folder: str | None = Field(
+        None, description="Folder of the dataset with a folder for each class. Unset: train, or the whole dataset."
+    )
+    images: Whole | None = Field(None, ge=2, description="Images of an epoch. Unset: all.")
+    size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop.")
+    batch: Whole = Field(256, ge=1, description="Images of a step.")
+    epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
+    rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
+    loaders: Whole = Field(4, ge=1, description="Processes that read and decode.")
+    sweep: list[Annotated[Whole, Field(ge=1)]] = Field(
+        [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
+    )
+    gpus: Whole = Field(0, ge=0, description="GPUs to train on; 0: processors.")
+    mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
+    seed: Whole = Field(2012, description="Seed of model, order and crops.")
+    local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @model_validator(mode="after")
+    def _runs_somewhere(self) -> Self:
+        if self.python and self.image:
+            raise _wrong("program", "python and image are both named", "write one of the two")
+        return self
+
+
 class NodeIntent(Strict):
     """Variables that may differ from host to host."""
 
@@ -580,6 +614,7 @@ class FleetIntent(Strict):
     alluxio_tune_among_readers: Switch = Field(
         False, description="playbooks/tune.yml also tries on mounts that others read from."
     )
+    alluxio_train: Train = Field(Train(), description="What playbooks/train.yml trains, and with what.")
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
     alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")

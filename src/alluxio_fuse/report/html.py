@@ -17,9 +17,15 @@ BY_NUMBER = {"readers": "number of readers", "open files": "number of files held
 
 def render(check: Check) -> str:
     """The page of a check."""
+    return page("report.html.j2", check=check, datasets=[_view(dataset, dataset.gate) for dataset in check.datasets])
+
+
+def page(name: str, **values: object) -> str:
+    """A template of this folder with its values and the style of all pages."""
+    folder = files(__package__)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files(__package__).joinpath("report.html.j2").read_text())
-    return template.render(check=check, datasets=[_view(dataset, dataset.gate) for dataset in check.datasets])
+    template = environment.from_string(folder.joinpath(name).read_text())
+    return template.render(style=folder.joinpath("style.css").read_text(), **values)
 
 
 def _view(dataset: Dataset, gate: Gate) -> dict[str, object]:

@@ -3,14 +3,15 @@
 Every mark carries its number as text or title, and every plot a title that a screen reader speaks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import accumulate
-from math import ceil, floor, log10
+from math import ceil, floor, isfinite, log10
 
 from alluxio_fuse.check.evidence import LEVELS
 from alluxio_fuse.check.profiles import WAYS
 from alluxio_fuse.check.rows import Row
+from alluxio_fuse.check.statistics import Spread
 
 WIDTH, LABEL, VALUE = 880, 230, 170  # pixels: whole plot, names on the left, numbers on the right
 LINE, TOP, BOTTOM = 30, 8, 28  # pixels: a row, above the rows, the axis below them
@@ -28,31 +29,66 @@ def label(row: Row) -> str:
 
 def ranges(title: str, rows: Sequence[Row], gate: float | None, gate_name: str) -> str:
     """MB/s of each row: median as a dot, all passes as a line, on a logarithmic axis, the gate across."""
-    spreads = [(row, row.mb_per_s) for row in rows if row.mb_per_s]
-    if not spreads:
+    found = [(label(row), row.path, row.mb_per_s) for row in rows if row.mb_per_s]
+    return spreads(title, found, "MB/s", gate, gate_name)
+
+
+def spreads(
+    title: str, found: Sequence[tuple[str, str, Spread]], unit: str, gate: float | None = None, gate_name: str = ""
+) -> str:
+    """Figures of (name, class of its colour, spread): median as a dot, the range as a line, on a logarithmic axis."""
+    if not found:
         return ""
-    edges = [value for _, spread in spreads for value in (spread.least, spread.most)] + ([gate] if gate else [])
+    edges = [value for *_, spread in found for value in (spread.least, spread.most)] + ([gate] if gate else [])
     low, high = _decades(edges)
 
     def x(value: float) -> float:
         return LABEL + (log10(max(value, 10**low)) - low) / (high - low) * (WIDTH - LABEL - VALUE)
 
-    bottom = TOP + LINE * len(spreads)
+    bottom = TOP + LINE * len(found)
     parts = [_tick(x(10**power), bottom, f"{10**power:,}") for power in range(low, high + 1)]
-    for index, (row, spread) in enumerate(spreads):
+    for index, (name, colour, spread) in enumerate(found):
         y = TOP + LINE * (index + 0.5)
-        said = f"{spread.median:,.0f} MB/s ({spread.least:,.0f} to {spread.most:,.0f} in {spread.passes} passes)"
+        said = f"{spread.median:,.0f} {unit} ({spread.least:,.0f} to {spread.most:,.0f} in {spread.passes} passes)"
         parts += [
-            _text(LABEL - 10, y, label(row), "end"),
-            f'<g class="{row.path}"><title>{escape(label(row))}: {said}</title>',
+            _text(LABEL - 10, y, name, "end"),
+            f'<g class="{colour}"><title>{escape(name)}: {said}</title>',
             f'<line class="range" x1="{x(spread.least):.1f}" x2="{x(spread.most):.1f}" y1="{y}" y2="{y}"/>',
             f'<circle cx="{x(spread.median):.1f}" cy="{y}" r="6"/></g>',
-            _text(WIDTH - VALUE + 14, y, f"{spread.median:,.0f} MB/s{' (noisy)' if spread.noisy else ''}"),
+            _text(WIDTH - VALUE + 14, y, f"{spread.median:,.0f} {unit}{' (noisy)' if spread.noisy else ''}"),
         ]
     if gate:
         parts.append(f'<line class="gate" x1="{x(gate):.1f}" x2="{x(gate):.1f}" y1="0" y2="{bottom}"/>')
-        parts.append(_text(x(gate), bottom + 30, f"{gate_name} {gate:,.0f} MB/s", "middle", "gate"))
+        parts.append(_text(x(gate), bottom + 30, f"{gate_name} {gate:,.0f} {unit}", "middle", "gate"))
     return _svg(title, bottom + BOTTOM + (14 if gate else 0), parts)
+
+
+def losses(title: str, found: Sequence[tuple[str, str, Sequence[float]]]) -> str:
+    """Losses by step of (name, class of its colour, losses), a line each."""
+    found = [one for one in found if len(one[2]) > 1 and all(map(isfinite, one[2]))]
+    if not found:
+        return ""
+    longest = max(len(curve) for *_, curve in found)
+    low, high = min(min(curve) for *_, curve in found), max(max(curve) for *_, curve in found)
+    left, right, top, bottom = 60, WIDTH - 190, TOP, HEIGHT - BOTTOM
+
+    def x(step: int) -> float:
+        return left + step / (longest - 1) * (right - left)
+
+    def y(loss: float) -> float:
+        return bottom - (loss - low) / ((high - low) or 1) * (bottom - top)
+
+    parts = [_text(left - 8, y(value), f"{value:.2f}", "end") for value in dict.fromkeys((low, high))]
+    parts += [_text(x(0), bottom + 14, "step 1"), _text(x(longest - 1), bottom + 14, f"{longest}", "end")]
+    for index, (name, colour, curve) in enumerate(found):
+        points = " ".join(f"{x(step):.1f},{y(loss):.1f}" for step, loss in enumerate(curve))
+        legend = top + 14 + 22 * index
+        parts += [
+            f'<g class="line {colour}"><title>{escape(name)}: {curve[0]:.4f} to {curve[-1]:.4f}</title>',
+            f'<polyline points="{points}"/><line x1="{right + 16}" x2="{right + 36}" y1="{legend}" y2="{legend}"/></g>',
+            _text(right + 42, legend, name),
+        ]
+    return _svg(title, HEIGHT, parts)
 
 
 def epochs(title: str, rows: Sequence[Row]) -> str:
@@ -92,27 +128,32 @@ def epochs(title: str, rows: Sequence[Row]) -> str:
 def origins(title: str, rows: Sequence[Row]) -> str:
     """Share of the bytes that each level has served, a bar per state of the mount."""
     shown = [row for row in rows if row.path not in ("disk", "memory") and row.established and row.bytes]
-    if not shown:
+    return bars(title, [(f"{row.heading}, {row.path}, {row.state}", row.state, row.origins) for row in shown])
+
+
+def bars(title: str, found: Sequence[tuple[str, str, Mapping[str, float]]]) -> str:
+    """Share of the bytes by level of (name, state, shares), a bar each."""
+    if not found:
         return ""
     width = WIDTH - LABEL - 20
     parts = []
-    for index, row in enumerate(shown):
+    for index, (heading, state, shares) in enumerate(found):
         y = TOP + LINE * index
-        parts.append(_text(LABEL - 10, y + LINE / 2, f"{row.heading}, {row.path}, {row.state}", "end"))
-        begins = accumulate((row.origins[level] for level in LEVELS), initial=0.0)
+        parts.append(_text(LABEL - 10, y + LINE / 2, heading, "end"))
+        begins = accumulate((shares[level] for level in LEVELS), initial=0.0)
         for level, begin in zip(LEVELS, begins, strict=False):
-            share = row.origins[level]
+            share = shares[level]
             if share < 0.001:
                 continue
             name = f"{level.replace('_', ' ')}: {share:.0%}"
             x, length = LABEL + begin * width, max(1.0, share * width - 2)
             parts.append(
-                f'<g class="level {level}"><title>{escape(row.state)}, {name}</title>'
+                f'<g class="level {level}"><title>{escape(state)}, {name}</title>'
                 f'<rect x="{x:.1f}" y="{y + 4}" width="{length:.1f}" height="{LINE - 8}" rx="3"/></g>'
             )
             if share > 0.2:
                 parts.append(_text(x + 8, y + LINE / 2, name, "start", "on"))
-    return _svg(title, TOP + LINE * len(shown) + 4, parts)
+    return _svg(title, TOP + LINE * len(found) + 4, parts)
 
 
 def latencies(title: str, rows: Sequence[Row]) -> str:

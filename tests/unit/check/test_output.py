@@ -1,6 +1,7 @@
 """What the check writes: JSON of its published schema, JUnit XML, a table."""
 
 import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -20,16 +21,20 @@ def result(measured: dict[str, Any]) -> Check:
     return check([measured], {"min_disk_ratio": 2.0}, SETTINGS, "2026-11-21T08:00:00Z", {"cpus": 2})
 
 
-def test_the_published_schema_is_that_of_the_model() -> None:
-    assert check_schema.PATH.read_text() == check_schema.text(), "run: python tools/check_schema.py"
+SCHEMA = next(path for path, model in check_schema.SCHEMAS.items() if model is Check)
+
+
+@pytest.mark.parametrize("path", check_schema.SCHEMAS, ids=lambda path: path.name)
+def test_the_published_schemas_are_those_of_the_models(path: Path) -> None:
+    assert path.read_text() == check_schema.text(check_schema.SCHEMAS[path]), "run: python tools/check_schema.py"
 
 
 def test_check_json_fits_its_schema_and_reads_back(result: Check) -> None:
     written = json.loads(result.model_dump_json())
-    jsonschema.validate(written, json.loads(check_schema.PATH.read_text()))
+    jsonschema.validate(written, json.loads(SCHEMA.read_text()))
     assert Check.model_validate(written) == result
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(written | {"verdict": "MAYBE"}, json.loads(check_schema.PATH.read_text()))
+        jsonschema.validate(written | {"verdict": "MAYBE"}, json.loads(SCHEMA.read_text()))
 
 
 def test_junit_counts_what_failed(result: Check) -> None:

@@ -1,0 +1,127 @@
+"""ImageNet's usual training with PyTorch: torchvision's ImageFolder, random crops, SGD; mixed precision on GPUs."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from typing import Any
+
+import torch
+from harness import Harness, Orders, order, read, seed_of
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision import datasets, models, transforms
+
+MEAN, SPREAD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet's channels, as torchvision's models want them
+MADE_UP_BATCHES = 4
+
+
+class Proven(Dataset):
+    """ImageFolder whose images come with the digest of the bytes that they were decoded from."""
+
+    def __init__(self, orders: Orders) -> None:
+        self._orders, self.epoch = orders, 0
+        below = f"{orders.folder}/" if orders.folder else ""
+        root = f"{orders.root}/{below}".rstrip("/")
+        found = datasets.ImageFolder(root)
+        wanted = set(orders.files)
+        names = [(f"{below}{path[len(root) + 1 :]}", label) for path, label in found.samples]
+        self.images = [(name, label) for name, label in names if name in wanted]
+        self._change = transforms.Compose(
+            [
+                transforms.RandomResizedCrop(orders.size),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+                transforms.Normalize(MEAN, SPREAD),
+            ]
+        )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, number: int) -> tuple[Any, ...]:
+        name, label = self.images[number]
+        sample = read(f"{self._orders.root}/{name}")
+        torch.manual_seed(seed_of(self._orders.seed, self.epoch, name))
+        image = self._change(Image.open(io.BytesIO(sample.data)).convert("RGB"))
+        return image, label, name, sample.digest, len(sample.data), sample.calls, sample.storage_bytes
+
+
+def network(orders: Orders) -> nn.Module:
+    """One of torchvision's models, or `tiny`, by which tests on processors see that everything works."""
+    torch.manual_seed(orders.seed)
+    classes = len(orders.classes)
+    if orders.model != "tiny":
+        model: nn.Module = getattr(models, orders.model)(num_classes=classes)
+        return model
+    layers = [nn.Conv2d(3, 8, 7, stride=4), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Linear(8, classes))
+
+
+def made_up(orders: Orders) -> Any:
+    """An epoch of batches that cost nothing: what the processors or GPUs can do at best."""
+    torch.manual_seed(orders.seed)
+    labels = torch.randint(len(orders.classes), (orders.batch,))
+    kept = [(torch.randn(orders.batch, 3, orders.size, orders.size), labels) for _ in range(MADE_UP_BATCHES)]
+    for step, begin in enumerate(range(0, orders.images, orders.batch)):
+        images, labels = kept[step % MADE_UP_BATCHES]
+        count = min(orders.batch, orders.images - begin)
+        yield images[:count], labels[:count]
+
+
+def loader(found: Proven, orders: Orders, epoch: int) -> Any:
+    """The loader of one epoch: as many processes as ordered, images in the epoch's order."""
+    found.epoch = epoch
+    return DataLoader(
+        found,
+        batch_size=orders.batch,
+        sampler=order(len(found), orders.seed, epoch),
+        num_workers=orders.loaders,
+        pin_memory=bool(orders.gpus),
+    )
+
+
+def main() -> None:
+    """Train as ordered."""
+    harness = Harness()
+    orders = harness.orders
+    if orders.gpus > torch.cuda.device_count():
+        sys.exit(f"{orders.gpus} GPUs are ordered, and torch sees {torch.cuda.device_count()}")
+    device = torch.device("cuda" if orders.gpus else "cpu")
+    gpu = torch.cuda.get_device_name(device) if orders.gpus else None
+    if orders.gpus:
+        torch.backends.cudnn.benchmark = True
+    else:
+        torch.use_deterministic_algorithms(True)
+    model = network(orders).to(device, memory_format=torch.channels_last)
+    if orders.gpus > 1:
+        model = nn.DataParallel(model, list(range(orders.gpus)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * orders.batch / 256, momentum=0.9, weight_decay=1e-4)
+    scaler = torch.cuda.amp.GradScaler(enabled=bool(orders.gpus))
+    harness.ready(framework=f"torch {torch.__version__}", device=gpu or "cpu")
+    begun = time.perf_counter()
+    found = Proven(orders) if orders.root else None
+    harness.tell("listed", images=len(found) if found else orders.images, seconds=time.perf_counter() - begun)
+    model.train()
+    for epoch in harness.epochs():
+        source = loader(found, orders, epoch.number) if found else made_up(orders)
+        for images, labels, *proof in epoch.batches(source):
+            for number, name in enumerate(proof[0] if proof else ()):
+                epoch.saw(name, *(part[number] for part in proof[1:]))
+            shown = images.to(device, memory_format=torch.channels_last, non_blocking=True)
+            expected = labels.to(device, non_blocking=True)
+            with torch.autocast(device.type, enabled=bool(orders.gpus)):
+                answers = model(shown)
+                loss = nn.functional.cross_entropy(answers, expected)
+            optimizer.zero_grad(set_to_none=True)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            best = answers.detach().topk(min(5, answers.shape[1]), dim=1).indices == expected[:, None]
+            epoch.step(loss.item(), len(expected), int(best[:, 0].sum()), int(best.any(dim=1).sum()))
+
+
+if __name__ == "__main__":
+    main()

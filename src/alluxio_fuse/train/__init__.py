@@ -1,0 +1,1 @@
+"""Training runs on the paths of a dataset: what is run, what it proves, and what it comes to."""

@@ -1,0 +1,175 @@
+"""What the training runs of all nodes come to: rows, proof, verdict, answer. train.json is this model."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from alluxio_fuse.check.gate import Finding, Outcome
+from alluxio_fuse.check.statistics import BUSY as OTHERS_BUSY
+from alluxio_fuse.check.verdict import WORST
+from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.plan.rules.gate import NEEDS
+from alluxio_fuse.train.measured import Run, mistakes
+from alluxio_fuse.train.rows import BUSY, Row, rows
+from alluxio_fuse.train.sweep import Swept, limit, swept
+
+VERSION: Literal[1] = 1
+FED = NEEDS["H100", "resnet50"].utilisation  # of what made-up batches reach: less counts as not fed
+TOLERANCE = 0.05  # between losses on GPUs, whose sums have no order
+#: What somebody has to set up before each path can be read, the least first.
+SIMPLEST = ("source", "local copy", "staged", "mount")
+CPU = "cpu"
+
+
+class Node(BaseModel):
+    """What one node has trained on a dataset."""
+
+    host: str
+    dataset: str
+    folder: str
+    images: int
+    classes: int
+    bytes: int
+    digested: int
+    framework: str
+    device: str
+    processors: int
+    rows: list[Row]
+    sweep: list[Swept]
+    limit: str
+    foreign_cpu: float
+    mistakes: list[str]
+    findings: list[Finding]
+    answer: str
+
+
+class Training(BaseModel):
+    """train.json."""
+
+    version: Literal[1] = VERSION
+    made: str
+    about: dict[str, Any]
+    settings: Train
+    nodes: list[Node]
+    verdict: Outcome
+    reasons: list[str]
+
+
+def training(
+    measured: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], made: str, about: Mapping[str, Any]
+) -> Training:
+    """The result of all nodes; each item of `measured` is {host, dataset, facts, results, kept}."""
+    train = Train.model_validate(settings)
+    nodes = [_node(one) for one in measured]
+    findings = [(node.host, finding) for node in nodes for finding in node.findings]
+    verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
+    return Training(
+        made=made,
+        about=json.loads(json.dumps(about)),
+        settings=train,
+        nodes=nodes,
+        verdict=verdict,
+        reasons=[f"{host}: {finding.reason}" for host, finding in findings if finding.outcome == verdict]
+        or ["nothing was trained"],
+    )
+
+
+def _node(measured: Mapping[str, Any]) -> Node:
+    runs = [Run.model_validate(one) for one in measured["results"]]
+    kept = [Run.model_validate(one) for one in measured["kept"]]
+    facts, trained = measured["facts"], [run for run in runs if run.kind != "copy"]
+    right = [run for run in runs if not mistakes(run)]
+    table = rows(right, [run for run in kept if not mistakes(run)])
+    device = next((run.device for run in trained if run.device), CPU)
+    foreign = max((run.foreign_cpu for run in trained), default=0.0)
+    wrong = [mistake for run in trained for mistake in mistakes(run)]
+    proof = [*_ended(trained), *_bytes(wrong, trained), *_losses(trained, device)]
+    speed, answer = _answer(table, device, facts["processors"], foreign)
+    return Node(
+        host=measured["host"],
+        dataset=measured["dataset"],
+        **{key: facts[key] for key in ("folder", "images", "classes", "bytes", "digested", "processors")},
+        framework=next((run.framework for run in trained if run.framework), ""),
+        device=device,
+        rows=table,
+        sweep=swept(right),
+        limit=limit(swept(right)),
+        foreign_cpu=foreign,
+        mistakes=wrong,
+        findings=[*proof, speed],
+        answer=answer,
+    )
+
+
+def _ended(trained: list[Run]) -> Iterator[Finding]:
+    for run in trained:
+        if run.failed:
+            yield Finding(outcome="FAIL", reason=f"{run.name}: {run.failed}")
+
+
+def _bytes(wrong: list[str], trained: list[Run]) -> Iterator[Finding]:
+    """Every epoch of every path has read exactly the manifest's paths and bytes."""
+    if wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        yield Finding(outcome="FAIL", reason=f"not the source's bytes: {wrong[0]}{more}")
+        return
+    epochs = [epoch for run in trained for epoch in run.epochs if epoch.mount]
+    if not any(epoch.compared for epoch in epochs):
+        yield Finding(outcome="CANNOT TELL", reason="no digest was compared")
+        return
+    said = f"{len(epochs)} epochs read the manifest's bytes, digest {epochs[0].expected_digest[:16]}"
+    yield Finding(outcome="PASS", reason=said)
+
+
+def _losses(trained: list[Run], device: str) -> Iterator[Finding]:
+    """The same images in the same order give the same losses: exactly on processors, nearly on GPUs."""
+    curves = [(run.name, [loss for e in run.epochs for loss in e.losses]) for run in trained if run.kind == "train"]
+    if len(curves) < 2:
+        return
+    most = 0.0 if device == CPU else TOLERANCE
+    name, expected = curves[0]
+    for other, found in curves[1:]:
+        if step := _differs(expected, found, most):
+            reason = f"losses of {other} and of {name} differ from step {step} on"
+            yield Finding(outcome="FAIL", reason=reason)
+            return
+    within = "equal" if device == CPU else f"equal within {TOLERANCE:.0%}"
+    yield Finding(outcome="PASS", reason=f"{len(curves)} loss curves of {len(expected)} steps are {within}")
+
+
+def _differs(expected: list[float], found: list[float], most: float) -> int | None:
+    """The first step, from 1, whose losses differ by more than a share of them."""
+    for step, (one, other) in enumerate(zip(expected, found, strict=False), 1):
+        if not abs(one - other) <= most * abs(one):  # nan is no number that equals another
+            return step
+    return None if len(expected) == len(found) else min(len(expected), len(found)) + 1
+
+
+def _answer(table: list[Row], device: str, processors: int, foreign: float) -> tuple[Finding, str]:
+    """Which path feeds the GPUs, the simplest of them, and why; or why that cannot be told here."""
+    ceiling = next((row for row in table if row.path == "synthetic"), None)
+    if device == CPU or ceiling is None:
+        said = f"training ran on this machine's {processors} processors, which also decode and serve: no path is judged"
+        return Finding(outcome="CANNOT TELL", reason=said), said
+    best = max(ceiling.first.median, ceiling.later.median if ceiling.later else 0.0)
+    paths = sorted(
+        (row for row in table if row is not ceiling and not row.first_read),
+        key=lambda row: SIMPLEST.index(row.path) if row.path in SIMPLEST else 0,
+    )
+    feeding = [row for row in paths if row.first.median >= FED * best]
+    if feeding:
+        row = feeding[0]
+        said = (
+            f"use {row.label}: {row.first.median:.0f} images/s in epoch 1 are {row.first.median / best:.0%} of what"
+            f" these GPUs reach without reading, and no simpler path gives {FED:.0%}"
+        )
+        return Finding(outcome="PASS", reason=said), said
+    bound = [row.label for row in paths if row.busy >= BUSY]
+    if bound or foreign > OTHERS_BUSY:
+        why = f"the {processors} processors were busy in {', '.join(bound)}" if bound else "others used the processors"
+        said = f"no path feeds these GPUs, and what limits is not the path: {why}"
+        return Finding(outcome="CANNOT TELL", reason=said), said
+    said = f"no path gives {FED:.0%} of the {best:.0f} images/s that these GPUs reach without reading"
+    return Finding(outcome="FAIL", reason=said), said

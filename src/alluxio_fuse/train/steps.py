@@ -1,0 +1,103 @@
+"""Which paths are trained on, in which order, and what speaks against it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from alluxio_fuse.check.passes import before, folder
+from alluxio_fuse.plan.intent import Train
+
+Run = dict[str, Any]
+
+CHANNELS, FLOAT_BYTES = 3, 4
+PREFETCHED = 2  # batches that each loader has ready, as PyTorch's DataLoader does
+SWEPT = ("mount", "local copy")  # by different numbers of loaders: the second one tells what the first could give
+COPY = "copy"  # the local copy's folder in the scratch folder
+UNKNOWN_NAMES = 8  # of names that nobody has asked for yet only a few are looked at, since looking opens a file
+
+
+def orders(train: Train) -> dict[str, Any]:
+    """What programs are told, but for what only the node knows."""
+    told = ("folder", "images", "model", "batch", "size", "epochs", "loaders", "gpus", "seed", "mark")
+    return {key: getattr(train, key) for key in told}
+
+
+def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
+    """Why nothing is trained on a node, each with what to write instead; `where` is the path that others may read."""
+    said = f"alluxio_train.image: {train.image}" if train.image else f"alluxio_train.python: {train.python}"
+    found = []
+    if users:
+        found.append(
+            f"{where} is in use by {', '.join(users)}: training would slow them down, and they the training; wait for"
+            " them to end"
+        )
+    if reason := facts.get("unlabelled"):
+        return [*found, f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; name a folder with class folders"]
+    if reason := facts.get("cannot_run"):
+        return [*found, f"{said}: it cannot run {train.program} on {_device(train)}: {reason}"]
+    if (need := memory(train, facts["runs"]["resident_bytes"])) > facts["memory"]:
+        found.append(
+            f"alluxio_train: {train.loaders} loaders with batches of {train.batch} may need {_gb(need)} of memory, and"
+            f" {_gb(facts['memory'])} are free; lower loaders or batch"
+        )
+    if train.local_copy and facts["bytes"] > facts["disk"]:
+        found.append(
+            f"alluxio_train.local_copy: true: the copy needs {_gb(facts['bytes'])}, and {_gb(facts['disk'])} are free;"
+            " write false, or fewer images"
+        )
+    return found
+
+
+def memory(train: Train, resident: int) -> int:
+    """Bytes that training may need at most: each loader as large as the program, and the batches that it has ready."""
+    batch = train.batch * CHANNELS * train.size * train.size * FLOAT_BYTES
+    return resident * (1 + train.loaders) + batch * PREFETCHED * train.loaders
+
+
+def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: bool) -> list[Run]:
+    """Interleaved rounds over all paths, the one that costs most to make ready last; then the sweep of loaders.
+
+    The sweep drops no caches, so that from its second run on it reads what memory can give.
+    """
+    made = []
+    for number in range(1, train.rounds + 1):
+        for path, how in _paths(dataset, train, f"{scratch}/{COPY}"):
+            source = how.pop("source", None)
+            if source and number == 1:
+                copy = {"name": "copying to the disk", "path": path, "kind": "copy", "root": how["root"]}
+                made.append({**copy, "source": source, "round": number})
+            kind = "train" if how["root"] else "synthetic"
+            dropped = before(disruptive) if how["root"] else None
+            made.append(
+                {"name": f"{number}: {path}", "path": path, "kind": kind, "before": dropped, "round": number, **how}
+            )
+    targets = {path: how for path, how in _paths(dataset, train, f"{scratch}/{COPY}") if path in SWEPT}
+    for count in train.sweep:
+        for path, how in targets.items():
+            swept = {key: value for key, value in how.items() if key != "source"}
+            name = f"{count} {'loader' if count == 1 else 'loaders'}: {path}"
+            made.append({"name": name, "path": path, "kind": "train", "round": 0, "loaders": count, **swept})
+    return made
+
+
+def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tuple[str, Run]]:
+    """Each path by its name in the table, with its folder (None: batches are made up)."""
+    here = folder(dataset["source"])
+    yield "synthetic", {"root": None}
+    if here:
+        yield "source", {"root": here}
+    for other in dataset.get("compare") or ():
+        yield other["name"], {"root": other["mount_point"], "metrics": other["metrics"]}
+    direct = {"direct": True} if dataset.get("direct") else {}
+    yield "mount", {"root": dataset["mount_point"], "metrics": dataset["metrics"], "look": UNKNOWN_NAMES, **direct}
+    if stage := dataset.get("stage"):
+        yield "staged", {"root": stage["path"], "metrics": dataset["metrics"], "medium": stage["medium"]}
+    if train.local_copy:
+        yield "local copy", {"root": copy, "source": here or dataset["mount_point"]}
+
+
+def _device(train: Train) -> str:
+    return f"{train.gpus} GPUs" if train.gpus else "processors"
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"

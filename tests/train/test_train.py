@@ -1,0 +1,201 @@
+"""Real trainings on a real mount: what they prove, what they refuse, and what they leave when they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import leftovers
+import pytest
+from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, Run, latest, playbook, stages, succeed, until
+
+from alluxio_fuse.dataset import sample
+
+NAME = "trained"
+STATE = Path(f"/var/lib/{NAME}")
+MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
+IMAGE = "localhost/alluxio-fuse-test-torch:bookworm"
+PADDLE = "paddlepaddle==3.3.1"
+SHAPE = sample.Shape(images=400, shards=0)
+TINY = {"model": "tiny", "size": 64, "batch": 32, "mark": 5, "loaders": 2, "rounds": 1}
+STAGES = ("preflight", "plan", "nodes", "services")
+Train = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def image() -> str:
+    """Built once: an image with PyTorch."""
+    subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
+    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", IMAGE]
+    subprocess.run([*build, str(CHECKOUT / "tests/train")], check=True, stdout=subprocess.DEVNULL)
+    return IMAGE
+
+
+@pytest.fixture(scope="module")
+def paddle() -> str:
+    """The interpreter of a virtual environment with PaddlePaddle, made once for all runs."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "alluxio-fuse" / PADDLE
+    python = folder / "bin/python3"
+    if not (folder / "complete").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", PADDLE], check=True)
+        (folder / "complete").touch()
+    return str(python)
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[Path]:
+    with leftovers.folder(Path(f"/var/lib/{NAME}-source")) as folder:
+        sample.make(folder, SHAPE)
+        (folder / "notes").mkdir()
+        (folder / "notes/1.txt").write_text("no image")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def variables(source: Path) -> Iterator[dict[str, Any]]:
+    said = {
+        "alluxio_name": NAME,
+        "alluxio_environment": NAME,
+        "alluxio_port_offset": 2000,
+        "alluxio_datasets": [{"name": "set", "source": f"file://{source}"}],
+        "alluxio_check_disruptive": True,
+    }
+    with leftovers.deployment(said):
+        yield said
+
+
+@pytest.fixture(scope="module")
+def train(variables: dict[str, Any], image: str) -> Train:
+    """Trains on a mount that nobody has read from, at first."""
+    succeed(stages(*STAGES, **variables))
+
+    def run(**fields: Any) -> Run:
+        where = {} if "python" in fields else {"image": image}
+        return playbook("playbooks/train.yml", **variables, alluxio_train={**TINY, **where, **fields})
+
+    return run
+
+
+def node() -> dict[str, Any]:
+    found: dict[str, Any] = latest("train")["nodes"][0]
+    return found
+
+
+def states() -> list[tuple[str, str, bool]]:
+    return [(row["path"], row["state"], row["first_read"]) for row in node()["rows"]]
+
+
+def findings(outcome: str) -> list[str]:
+    return [one["reason"] for one in node()["findings"] if one["outcome"] == outcome]
+
+
+def left() -> list[str]:
+    """What a run must not leave: its folder, its processes, its containers."""
+    listed = subprocess.run(["pgrep", "-af", f"{STATE}/train/"], capture_output=True, text=True, check=False).stdout
+    shown = subprocess.run(
+        ["podman", "ps", "--all", "--quiet", "--filter", "name=alluxio-fuse-train"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [*listed.splitlines(), *shown.split(), *map(str, STATE.glob("train"))]
+
+
+def test_cold_bytes_are_trained_on_and_proven(train: Train) -> None:
+    run = succeed(train())
+    assert ("mount", "cold", False) in states(), run.output[-3000:]
+    assert {path for path, *_ in states()} == {"synthetic", "source", "mount", "local copy"}
+    assert latest("train")["verdict"] == "CANNOT TELL"  # processors compute here, so no path is judged
+    right, equal = findings("PASS")
+    assert right.startswith("6 epochs read the manifest's bytes, digest ")
+    assert equal == "3 loss curves of 26 steps are equal"
+    assert run.output.count("answer      localhost: training ran on this machine's ") == 1
+    assert left() == []
+
+
+def test_what_was_cold_once_is_shown_again(train: Train) -> None:
+    succeed(train())
+    found = states()
+    assert ("mount", "cold", True) in found
+    assert {state for path, state, first_read in found if path == "mount" and not first_read} <= {
+        "client-cache",
+        "worker",
+        "mixed",
+    }
+
+
+def test_swapped_classes_are_caught_by_path(train: Train) -> None:
+    """Two classes have each other's files, under their own names, as far as the names go."""
+    one, other = sorted((MOUNT_POINT / "train").iterdir())[:2]
+    held = MOUNT_POINT.parent.parent / "swapped"
+    with ExitStack() as stack:
+        stack.enter_context(leftovers.folder(held))
+        for name, wrong in ((one, other), (other, one)):
+            folder = held / name.name
+            folder.mkdir()
+            theirs = sorted((MOUNT_POINT.parents[2] / NAME / "set/data/train" / wrong.name).iterdir())
+            for path, theirs_path in zip(sorted(name.iterdir()), theirs, strict=True):
+                (folder / path.name).write_bytes(theirs_path.read_bytes())
+        for name in (one, other):
+            stack.enter_context(leftovers.mounted(name, "--bind", held / name.name))
+        run = train(local_copy=False)
+    assert run.status != 0
+    (reason,) = latest("train")["reasons"][:1]
+    assert f"1: mount, epoch 1: train/{one.name}/{one.name}_00000.JPEG: " in reason, reason
+    assert "mount" not in {path for path, _, first_read in states() if not first_read}
+    assert left() == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"folder": "notes"}, "alluxio_train.folder: notes: its folder notes: no folder for each class"),
+        ({"python": sys.executable}, f"alluxio_train.python: {sys.executable}: it cannot run pytorch on processors"),
+        ({"gpus": 1}, "it cannot run pytorch on 1 GPUs: it ended with status 1: 1 GPUs are ordered, and torch sees 0"),
+        ({"loaders": 4000}, "alluxio_train: 4000 loaders with batches of 32 may need"),
+        ({"dataset": "other"}, "alluxio_train.dataset: other: no dataset of that name is mounted on localhost"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(train: Train, fields: dict[str, Any], reason: str) -> None:
+    run = train(**fields)
+    assert run.status != 0
+    assert reason in " ".join(run.output.split()), run.output[-3000:]
+    assert left() == []
+
+
+def test_readers_are_left_alone(train: Train) -> None:
+    with next((MOUNT_POINT / "train").rglob("*.JPEG")).open("rb"):
+        run = train()
+    assert run.status != 0
+    assert f"{MOUNT_POINT} is in use by " in run.output
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(train: Train, variables: dict[str, Any], image: str, how: int) -> None:
+    said = {**variables, "alluxio_train": {**TINY, "image": image, "epochs": 500}}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as extra:
+        json.dump(said, extra)
+        extra.flush()
+        command = [str(ANSIBLE_PLAYBOOK), "playbooks/train.yml", "-e", f"@{extra.name}"]
+        with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, start_new_session=True) as run:
+            until("a run trains", (STATE / "train/epoch-3").exists)
+            os.killpg(run.pid, how)
+    until("nothing is left", lambda: left() == [], 60)
+
+
+def test_paddle_trains_too(train: Train, paddle: str) -> None:
+    succeed(train(python=paddle, program="paddle"))
+    assert node()["framework"].startswith("paddle ")
+    right, equal = findings("PASS")
+    assert right.startswith("6 epochs read the manifest's bytes, digest ")
+    assert equal == "3 loss curves of 26 steps are equal"

@@ -1,0 +1,159 @@
+"""Training programs are spoken with, compared with the manifest, and ended whatever happens."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import labels, programs, reader
+from bundle import until
+
+PLUGINS = Path(__file__).parents[3]
+
+
+def entry(path: str, data: bytes) -> reader.Entry:
+    return reader.Entry(path, len(data), hashlib.sha256(data).hexdigest())
+
+
+FILES = [entry("a/1.jpg", b"one"), entry("b/1.jpg", b"two!")]
+
+
+def shown(tmp_path: Path, *files: reader.Entry) -> Path:
+    path = tmp_path / "epoch-1"
+    path.write_text("".join(f"{one.digest} {one.size} {one.path}\n" for one in files))
+    return path
+
+
+def test_an_epoch_in_any_order_has_the_manifests_digest(tmp_path: Path) -> None:
+    found = programs.compare(shown(tmp_path, *reversed(FILES)), FILES)
+    assert found["digest"] == found["expected_digest"]
+    assert (found["compared"], found["wrong"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ([FILES[0]], {"path": "b/1.jpg", "what": "not read"}),
+        ([*FILES, FILES[0]], {"path": "a/1.jpg", "what": "read twice in one epoch"}),
+        ([*FILES, entry("c/1.jpg", b"")], {"path": "c/1.jpg", "what": "not ordered"}),
+        ([FILES[0], entry("b/1.jpg", b"tw")], {"path": "b/1.jpg", "what": "2 of 4 bytes"}),
+        ([FILES[0], entry("b/1.jpg", b"TWO!")], {"path": "b/1.jpg", "what": "wrong digest"}),
+    ],
+)
+def test_what_differs_is_named(tmp_path: Path, files: list[reader.Entry], problem: dict[str, str]) -> None:
+    assert programs.compare(shown(tmp_path, *files), FILES)["problems"] == [problem]
+
+
+def test_two_swapped_files_are_both_named(tmp_path: Path) -> None:
+    swapped = [FILES[0]._replace(path="b/1.jpg"), FILES[1]._replace(path="a/1.jpg")]
+    found = programs.compare(shown(tmp_path, *swapped), FILES)
+    assert [one["path"] for one in found["problems"]] == ["a/1.jpg", "b/1.jpg"]
+    assert found["digest"] != found["expected_digest"]
+
+
+def test_labels_are_folders_of_images() -> None:
+    images = [entry(f"train/{name}/1.JPEG", b"") for name in ("cat", "dog")]
+    others = [entry("train/labels.txt", b""), entry("records/1.tfrecord", b""), entry("train/cat/notes.txt", b"")]
+    assert labels.labelled([*others, *images]) == ("train", images)
+    assert labels.labelled([*others, *images], "train")[1] == images
+    with pytest.raises(ValueError, match="its folder records: no folder for each class"):
+        labels.labelled([*others, *images], "records")
+    with pytest.raises(ValueError, match="the dataset and its folder train"):
+        labels.labelled([*others, images[0]])
+
+
+def test_images_of_a_part_are_the_first_that_caches_are_filled_with() -> None:
+    images = [entry(f"cat/{number}.jpg", b"") for number in range(50)]
+    some = labels.chosen(images, 10, 2012)
+    whole = reader.select({"large_bytes": 1}, images, 2012, reader.Selection("small", 0, 10))
+    assert set(some) == set(whole)
+    assert len(labels.chosen(images, None, 2012)) == 50
+
+
+SPEAKING = """
+import sys
+print('{"event": "ready"}')
+sys.stdin.read(1)
+print('{"event": "epoch", "images": 3}')
+"""
+FORKING = """
+import os, time
+if os.fork():
+    print('{"event": "ready", "pid": %d}' % os.getpid())
+time.sleep(600)
+"""
+
+
+def program(text: str, tmp_path: Path) -> list[str]:
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    return [sys.executable, "-u", str(path)]
+
+
+def test_a_program_is_spoken_with(tmp_path: Path) -> None:
+    with programs.running(program(SPEAKING, tmp_path), tmp_path / "said") as found:
+        assert found.event("ready") == {"event": "ready"}
+        found.go()
+        assert found.event("epoch")["images"] == 3
+
+
+def test_a_program_that_fails_leaves_its_last_words(tmp_path: Path) -> None:
+    with (
+        programs.running(program("import no_such_framework", tmp_path), tmp_path / "said") as found,
+        pytest.raises(programs.ProgramError, match=r"ended with status 1: .*No module named 'no_such_framework'"),
+    ):
+        found.event("ready")
+
+
+def test_a_program_and_what_it_started_end_with_the_context(tmp_path: Path) -> None:
+    with programs.running(program(FORKING, tmp_path), tmp_path / "said") as found:
+        group = os.getpgid(found.event("ready")["pid"])
+    until("the group of the program is gone", lambda: not members(group), 30)
+
+
+def members(group: int) -> list[str]:
+    """Processes of a group that are no zombies."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, number = path.read_text().rpartition(")")[2].split()[:3]
+            found += [path.parent.name] if int(number) == group and state != "Z" else []
+    return found
+
+
+WAITING = """
+import sys
+from pathlib import Path
+from ansible_collections.alluxio.fuse.plugins.module_utils import programs
+programs.leave_on_signals()
+try:
+    with programs.running([sys.executable, "-c", "import time; time.sleep(600)"], Path(sys.argv[1])) as found:
+        Path(sys.argv[1] + ".begun").touch()
+        found.event("ready")
+except programs.Left:
+    Path(sys.argv[1] + ".left").touch()
+"""
+
+
+@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_ends_when_nobody_waits_for_its_answer(tmp_path: Path, how: int | None) -> None:
+    said = tmp_path / "said"
+    environment = {**os.environ, "PYTHONPATH": str(PLUGINS / "collections")}
+    command = [sys.executable, "-c", WAITING, str(said)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as run:
+        deadline = time.monotonic() + 60
+        while not Path(f"{said}.begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if how:
+            run.send_signal(how)
+        elif run.stdout:
+            run.stdout.close()
+        assert run.wait(60) == 0
+    assert Path(f"{said}.left").exists()

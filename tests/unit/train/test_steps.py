@@ -1,0 +1,79 @@
+"""Which paths are trained on, in which order, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.train import steps
+
+DATASET: dict[str, Any] = {
+    "name": "imagenet",
+    "source": "file:///data/imagenet",
+    "mount_point": "/mnt/a/imagenet/data",
+    "metrics": {"fuse": ["127.0.0.1:49999"]},
+}
+FACTS = {"memory": 10**11, "disk": 10**12, "bytes": 10**9, "runs": {"resident_bytes": 3 * 10**8}}
+TRAIN = Train(python="/opt/torch/bin/python3", rounds=2)
+
+
+def paths(**fields: Any) -> list[str]:
+    return [f"{one['round']} {one['path']} {one['kind']}" for one in steps.runs(DATASET | fields, TRAIN, "/s", True)]
+
+
+def test_rounds_are_interleaved_and_the_copy_is_made_once() -> None:
+    assert paths() == [
+        "1 synthetic synthetic",
+        "1 source train",
+        "1 mount train",
+        "1 local copy copy",
+        "1 local copy train",
+        "2 synthetic synthetic",
+        "2 source train",
+        "2 mount train",
+        "2 local copy train",
+    ]
+
+
+def test_copies_and_folders_of_others_are_paths_too() -> None:
+    nfs = {"name": "/mnt/nfs", "mount_point": "/mnt/nfs", "metrics": {}}
+    stage = {"path": "/mnt/a/imagenet/staged", "medium": "ssd"}
+    found = paths(source="s3://bucket/imagenet", compare=[nfs], stage=stage)
+    assert found[:4] == ["1 synthetic synthetic", "1 /mnt/nfs train", "1 mount train", "1 staged train"]
+    copy = next(one for one in steps.runs(DATASET | {"source": "s3://b/i"}, TRAIN, "/s", True) if one["kind"] == "copy")
+    assert (copy["source"], copy["root"]) == ("/mnt/a/imagenet/data", "/s/copy")
+
+
+@pytest.mark.parametrize(("disruptive", "before"), [(True, "drop"), (False, "forget")])
+def test_caches_are_dropped_as_far_as_that_is_allowed(disruptive: bool, before: str) -> None:
+    for one in steps.runs(DATASET, TRAIN, "/s", disruptive):
+        if one["kind"] == "train":
+            assert one["before"] == before
+
+
+def refused(train: Train = TRAIN, users: tuple[str, ...] = (), **facts: Any) -> list[str]:
+    return steps.refusals(train, {**FACTS, **facts}, list(users), "/mnt/a/imagenet/data")
+
+
+def test_nothing_speaks_against_a_free_node() -> None:
+    assert refused() == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"users": ("python3 (12)", "GPU 0 at 40 %")}, "is in use by python3 (12), GPU 0 at 40 %"),
+        ({"unlabelled": "no folder for each class"}, "alluxio_train.folder: unset: no folder for each class"),
+        ({"cannot_run": "no torch"}, "/opt/torch/bin/python3: it cannot run pytorch on processors: no torch"),
+        ({"memory": 10**9}, "4 loaders with batches of 256 may need 2.7 GB of memory, and 1.0 GB are free"),
+        ({"disk": 10**8}, "alluxio_train.local_copy: true: the copy needs 1.0 GB, and 0.1 GB are free"),
+    ],
+)
+def test_what_cannot_be_is_refused(facts: dict[str, Any], reason: str) -> None:
+    (said,) = refused(**facts)
+    assert reason in said
+
+
+def test_a_sweep_comes_after_the_rounds() -> None:
+    swept = [one["name"] for one in steps.runs(DATASET, TRAIN.model_copy(update={"sweep": [1, 4]}), "/s", True)][9:]
+    assert swept == ["1 loader: mount", "1 loader: local copy", "4 loaders: mount", "4 loaders: local copy"]
