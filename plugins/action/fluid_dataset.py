@@ -6,15 +6,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments, heading, progress
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "dataset": {"type": "str", "required": True},
-    "state": {"type": "str", "choices": ["ready", "absent"], "required": True},
-    "deployment": {"type": "str"},
-    "timeout_s": {"type": "int", "default": 300},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 
 class ActionModule(ActionBase):
@@ -25,7 +17,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.fluid import client  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         absent = args["state"] == "absent"
         fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
         if self._task.check_mode:

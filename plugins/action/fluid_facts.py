@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import CLUSTER, arguments
-
-SPEC: dict[str, dict[str, Any]] = {
-    **CLUSTER,
-    "dataset": {"type": "str", "required": True},
-    "runtime": {"type": "str", "choices": ["alluxio", "jindo"], "required": True},
-    "claims": {"type": "list", "elements": "str", "default": []},
-    "secrets": {"type": "list", "elements": "str", "default": []},
-    "deployment": {"type": "str", "required": True},
-}
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
 
 
 class ActionModule(ActionBase):
@@ -25,7 +16,7 @@ class ActionModule(ActionBase):
         from alluxio_fuse.fluid import client, state  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
-        args = arguments(self._task, SPEC)
+        args = arguments(self._task)
         fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
         facts = fluid.facts(args["runtime"], args["claims"], args["secrets"])
         return {
