@@ -8,7 +8,7 @@ from pathlib import Path
 
 from charting.generated import generated
 
-from alluxio_fuse.chart.owned import CHART
+from alluxio_fuse.chart.reserved import CHART
 
 chart = Path(sys.argv[1]) if len(sys.argv) > 1 else CHART
 for name, text in generated(chart).items():

@@ -3,10 +3,10 @@
 from copy import deepcopy
 from typing import Any, Final
 
-from alluxio_fuse.plan.doors.table import plan_table
 from alluxio_fuse.plan.planner import plan
 from alluxio_fuse.plan.refusals import Refused
 from alluxio_fuse.plan.units import GIB
+from alluxio_fuse.plan.views.table import plan_table
 
 Host = dict[str, Any]
 Hosts = dict[str, Host]

@@ -11,9 +11,9 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
 
+from alluxio_fuse.adapters import plain
 from alluxio_fuse.diagnosis import bundle, redaction
 from alluxio_fuse.diagnosis.parts import Part
-from alluxio_fuse.doors import plain
 
 display = Display()
 

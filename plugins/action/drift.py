@@ -10,7 +10,7 @@ from ansible_collections.alluxio.fuse.plugins.plugin_utils import found
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
 
 from alluxio_fuse import drift
-from alluxio_fuse.doors import plain
+from alluxio_fuse.adapters import plain
 from alluxio_fuse.status.judge import Status
 
 UNSEEN = (

@@ -13,9 +13,9 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns {changed, others: [kind and name]}."""
-        from alluxio_fuse.kubernetes import space  # noqa: PLC0415 - other platforms do without the package
+        from alluxio_fuse.kubernetes import foreign  # noqa: PLC0415 - other platforms do without the package
 
         super().run(tmp, task_vars)
         args = arguments(self._task)
-        found = space.objects_in(args["kubeconfig"], args["context"], args["namespace"])
-        return {"changed": False, "others": space.of_others(found, args["deployment"])}
+        found = foreign.objects_in(args["kubeconfig"], args["context"], args["namespace"])
+        return {"changed": False, "others": foreign.of_others(found, args["deployment"])}

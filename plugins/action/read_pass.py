@@ -8,8 +8,8 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
 
+from alluxio_fuse.adapters import plain
 from alluxio_fuse.check.budget import Spent
-from alluxio_fuse.doors import plain
 from alluxio_fuse.plan.intent import CheckBudget
 
 

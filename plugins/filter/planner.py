@@ -8,12 +8,12 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from alluxio_fuse.adapters import as_filter, plain
 from alluxio_fuse.chart import values
-from alluxio_fuse.doors import door, plain
 from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
-from alluxio_fuse.plan.doors import amounts, deployment, diff, explain, table
+from alluxio_fuse.plan.views import amounts, deployment, diff, explain, table
 
 
 def plan(hosts: dict[str, Any]) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def plan(hosts: dict[str, Any]) -> dict[str, Any]:
         raise AnsibleFilterError(f"There is no plan that holds:\n{refused}") from None
 
 
-def _door(function: Callable[..., Any]) -> Callable[..., Any]:
-    filtered = door(function)
+def _as_filter(function: Callable[..., Any]) -> Callable[..., Any]:
+    filtered = as_filter(function)
 
     @wraps(function)
     def through(*arguments: Any) -> Any:
@@ -47,9 +47,9 @@ class FilterModule:
         """Names as playbooks write them, after alluxio.fuse."""
         return {
             "plan": plan,
-            "amounts": _door(amounts.amounts),
-            "deployment": _door(deployment.deployment),
-            "explain": _door(explain.explain),
-            "plan_diff": _door(diff.diff_lines),
-            "plan_table": _door(table.plan_table),
+            "amounts": _as_filter(amounts.amounts),
+            "deployment": _as_filter(deployment.deployment),
+            "explain": _as_filter(explain.explain),
+            "plan_diff": _as_filter(diff.diff_lines),
+            "plan_table": _as_filter(table.plan_table),
         }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from alluxio_fuse import preflight
-from alluxio_fuse.doors import filters
+from alluxio_fuse.adapters import filters
 from alluxio_fuse.views import preflight as views
 
 

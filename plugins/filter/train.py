@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from alluxio_fuse.doors import filters
+from alluxio_fuse.adapters import filters
 from alluxio_fuse.views import train
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from alluxio_fuse.doors import filters
+from alluxio_fuse.adapters import filters
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.tune.choice import WrongBytesError
 from alluxio_fuse.views import tune

@@ -7,9 +7,9 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 
-from alluxio_fuse.doors import plain
+from alluxio_fuse.adapters import plain
 from alluxio_fuse.plan import Refused
-from alluxio_fuse.plan.doors.said import said
+from alluxio_fuse.plan.views.said import said
 
 DOCUMENTATION = """
 name: said

@@ -15,8 +15,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.system import TOOLS
 CONTROL = Path("/sys/fs/fuse/connections")
 DISKS = Path("/sys/class/bdi")
 SOURCE = "alluxio-fuse"  # what AlluxioFuse calls its filesystem
-SETTINGS = ("read_ahead_kb", "max_background", "congestion_threshold")
-Settings = dict[str, int]
+MOUNT_SETTINGS = ("read_ahead_kb", "max_background", "congestion_threshold")
+MountSettings = dict[str, int]
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def abort(device: str, connections: Path) -> None:
     (connections / _number(device) / "abort").write_text("1")
 
 
-def read_settings(device: str, connections: Path, disks: Path = DISKS) -> Settings:
+def read_settings(device: str, connections: Path, disks: Path = DISKS) -> MountSettings:
     """{read_ahead_kb, max_background, congestion_threshold} as the kernel has them now."""
     files = _files(device, connections, disks)
     if not files["max_background"].exists():
@@ -64,7 +64,7 @@ def read_settings(device: str, connections: Path, disks: Path = DISKS) -> Settin
     return {key: int(path.read_text()) for key, path in files.items()}
 
 
-def write_settings(device: str, wanted: Settings, connections: Path, disks: Path = DISKS) -> None:
+def write_settings(device: str, wanted: MountSettings, connections: Path, disks: Path = DISKS) -> None:
     """Files that are open already keep their read-ahead."""
     files = _files(device, connections, disks)
     for key, amount in wanted.items():
@@ -72,7 +72,7 @@ def write_settings(device: str, wanted: Settings, connections: Path, disks: Path
 
 
 @contextmanager
-def for_now(device: str, wanted: Settings, connections: Path, disks: Path = DISKS) -> Iterator[None]:
+def for_now(device: str, wanted: MountSettings, connections: Path, disks: Path = DISKS) -> Iterator[None]:
     """Other settings for as long as it takes, those of before afterwards, also when the process is told to end."""
 
     def end(number: int, _frame: object) -> None:

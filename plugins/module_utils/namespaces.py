@@ -57,11 +57,11 @@ def every_mount() -> Iterable[Mount]:
     seen = set()
     for process in processes():
         try:
-            space = namespace_of(process)
-            if space not in seen:
+            namespace = namespace_of(process)
+            if namespace not in seen:
                 text = (process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
                 yield from parse_mountinfo(text)
-                seen.add(space)
+                seen.add(namespace)
         except OSError:  # ended meanwhile, or is a thread of the kernel
             continue
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.fuse_connection import SETTINGS
+from ansible_collections.alluxio.fuse.plugins.module_utils.fuse_connection import MOUNT_SETTINGS
 
 FILE = "tuned.json"  # written by the module measurements: {dataset: {identity, kept: {setting: …, tried: […]}}}
 
@@ -20,7 +20,7 @@ def load(state_dir: str) -> dict[str, Any]:
     return {
         dataset: {
             "behind": entry["identity"],
-            "kept": {key: entry["kept"][key] for key in SETTINGS if key in entry["kept"]},
+            "kept": {key: entry["kept"][key] for key in MOUNT_SETTINGS if key in entry["kept"]},
         }
         for dataset, entry in record.items()
     }

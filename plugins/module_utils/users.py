@@ -101,12 +101,12 @@ class _Mapped:
         self._numbers: dict[tuple[str, ...], str] = {}  # libraries are mapped by most processes: each is asked for once
 
     def of(self, process: Path) -> dict[Path, str]:
-        space, found = namespace_of(process), {}
+        namespace, found = namespace_of(process), {}
         for line in (process / "maps").read_text(errors="surrogateescape").splitlines():
             area, _, _, device, inode, *path = line.split(maxsplit=5)
             if inode == "0":
                 continue
-            file, link = (space, device, inode, *path), process / "map_files" / area
+            file, link = (namespace, device, inode, *path), process / "map_files" / area
             with suppress(FileNotFoundError):  # unmapped meanwhile
                 found[link] = self._numbers[file] = self._numbers.get(file) or _mapped_through(link)
         return found

@@ -8,8 +8,8 @@ from shlex import quote
 from typing import Any
 
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedGate, plain
-from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 
@@ -62,7 +62,7 @@ def mount_settings(plan: Plan, host: str) -> list[dict[str, Any]]:
         {
             "mount_point": fuse["mount_point"].amount,
             "file": fuse["settings_file"].amount,
-            "settings": {key: fuse[key].amount for key in SETTINGS},
+            "settings": {key: fuse[key].amount for key in MOUNT_SETTINGS},
         }
         for fuse in plan.mounts(host).values()
     ]

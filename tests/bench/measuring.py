@@ -31,7 +31,7 @@ class Measuring:
         self.first_reads = json.loads((state / "measurements.json").read_text())["set"]["kept"]["passes"]
         self.dataset = dataset | {"source": f"file://{disk}", "disk_copy": ""}
         self.store = store
-        every = passes.rounds(self.header, self.dataset, passes.Settings.model_validate(SETTINGS))
+        every = passes.rounds(self.header, self.dataset, passes.CheckSettings.model_validate(SETTINGS))
         self.passes = [one for one in every if one["kind"] in KINDS]  # no aim asks for names and sizes
 
     def prepare(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from charting.planned import OF_THE_FLEET
 from fleets import fleet
 from helm import Helm, Object, containers
 
-from alluxio_fuse.chart.owned import is_owned
+from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.rules import fuse
@@ -118,7 +118,7 @@ def test_of_alluxios_own_defaults_the_chart_changes_none(helm: Helm) -> None:
 
 def theirs(properties: Iterable[str]) -> set[str]:
     """Without those that the chart derives itself."""
-    return {key for key in properties if not is_owned(key)}
+    return {key for key in properties if not is_reserved(key)}
 
 
 def fuse_of(objects: dict[tuple[str, str], Object], dataset: str) -> tuple[set[str], dict[str, str], list[str]]:

@@ -10,7 +10,7 @@ from fleets import facts
 from helm import Helm, Object, case, containers, pod_template
 from test_change import templates
 
-from alluxio_fuse.chart.owned import is_owned
+from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.values import amounts
@@ -63,7 +63,7 @@ def test_each_pool_has_the_memory_and_the_site_files_of_its_own_plan(
         its = site(objects, f"{component}{dot}")
         rule = {key: amount for key, amount in wanted["properties"].items() if not key.endswith(PLACES)}
         assert {key: its.get(key) for key in rule} == rule
-        assert {key for key in its if not is_owned(key)} <= wanted["properties"].keys()
+        assert {key for key in its if not is_reserved(key)} <= wanted["properties"].keys()
         configure = container(objects, f"{daemons}{end}", f"configure-{name}")
         assert f"{component}{dot}.properties" in [mount.get("subPath") for mount in configure["volumeMounts"]]
     selector = objects["DaemonSet", f"alluxio-fuse-worker{end}"]["spec"]["template"]["spec"]["nodeSelector"]

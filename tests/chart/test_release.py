@@ -18,7 +18,7 @@ from test_plan import VARIABLES
 from test_render import apply
 
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.doors.deployment import deployment
+from alluxio_fuse.plan.views.deployment import deployment
 
 NAME, NAMESPACE = "alluxio-fuse", "data"
 RIGHTS = list(yaml.safe_load_all((ROOT / "roles/platform_kubernetes/files/rbac.yaml").read_text()))

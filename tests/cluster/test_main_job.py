@@ -245,10 +245,12 @@ def test_masters_that_will_want_a_password_cut_no_reader_off(deployed: Run, job:
 
 def test_what_somebody_changed_is_named_and_undone(deployed: Run, job: Job) -> None:
     """Helm compares with its own record, so it would not notice."""
-    was, space = job.release(), f"--namespace={NAME}"
+    was, namespace = job.release(), f"--namespace={NAME}"
     edit = '{"data":{"master.properties":"alluxio.debug=true"}}'
-    job.cluster.kubectl(space, "patch", "configmap", NAME, "--type=merge", "--patch", edit)
-    job.cluster.kubectl(space, "label", "service", f"{NAME}-master", "app.kubernetes.io/instance=mine", "--overwrite")
+    job.cluster.kubectl(namespace, "patch", "configmap", NAME, "--type=merge", "--patch", edit)
+    job.cluster.kubectl(
+        namespace, "label", "service", f"{NAME}-master", "app.kubernetes.io/instance=mine", "--overwrite"
+    )
     told = f"Service {NAME}-master: metadata.labels.app.kubernetes.io/instance: mine, not {NAME}"
     drift = job.play("playbooks/drift.yml", "--check", "--diff")
     assert drift.status == 2
@@ -406,17 +408,17 @@ def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: An
 
 def said_at_start(job: Job, node: str) -> str:
     """What the container says that verifies the dataset before a node's new worker starts."""
-    space = f"--namespace={NAME}"
+    namespace = f"--namespace={NAME}"
 
     def worker() -> str:
         pods = job.cluster.pods(NAME, "worker").items()
         return next((name for name, pod in pods if pod["spec"].get("nodeName") == node), "")
 
-    job.cluster.kubectl(space, "delete", "pod", worker())
+    job.cluster.kubectl(namespace, "delete", "pod", worker())
     said: list[str] = []
 
     def ended() -> bool:
-        said.append(job.cluster.kubectl(space, "logs", worker(), "--container=verify"))
+        said.append(job.cluster.kubectl(namespace, "logs", worker(), "--container=verify"))
         return bool(said[-1]) and "unable to retrieve" not in said[-1]  # that is the kubelet's, between two starts
 
     job.cluster.wait("the worker's container verify speaks", ended, 120)

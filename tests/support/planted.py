@@ -64,7 +64,7 @@ class Planted:
     ) -> dict[str, Any]:
         """The rounds of a check; `change` alters which passes are made, `fields` what is said of the dataset."""
         said = self.target | {"disk_copy": ""} | fields
-        rounds = passes.rounds(self.header, said, passes.Settings.model_validate(SETTINGS))
+        rounds = passes.rounds(self.header, said, passes.CheckSettings.model_validate(SETTINGS))
         params = {key: SETTINGS[key] for key in ("seed", "readers")} | {"metrics": self.target["metrics"]}
         return {
             **said,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
-from alluxio_fuse.chart.owned import is_owned
+from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.plan.reading import DEFAULT_WITHIN
 from alluxio_fuse.plan.rules import caches, fuse, jvm, properties
 from alluxio_fuse.plan.rules.ports import PORTS
@@ -127,7 +127,7 @@ def _mine(made: properties.Properties) -> dict[str, str]:
     return {
         key: _with_places(value.amount)
         for key, value in sorted(made.items())
-        if value.rule not in OF_THE_FLEET and not is_owned(key)
+        if value.rule not in OF_THE_FLEET and not is_reserved(key)
     }
 
 

@@ -146,10 +146,10 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- $_ := set $places (printf "datasets[%d].fuse.properties" $index) (dig "fuse" "properties" dict $dataset) }}
 {{- $_ = set $places (printf "datasets[%d].options" $index) (default dict $dataset.options) }}
 {{- end }}
-{{- $owned := .Files.Get "files/owned.yaml" | fromYamlArray }}
+{{- $reserved := .Files.Get "files/reserved.yaml" | fromYamlArray }}
 {{- range $place, $properties := $places }}
 {{- range $key, $amount := $properties }}
-{{- range $owned }}
+{{- range $reserved }}
 {{- if regexMatch .match $key }}
 {{ $place }} holds {{ $key }}: write {{ .write }}
 {{- end }}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jsonschema import Draft7Validator
 
-from alluxio_fuse.chart.owned import CHART
+from alluxio_fuse.chart.reserved import CHART
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.values import Amounts
 

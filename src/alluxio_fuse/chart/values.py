@@ -8,14 +8,14 @@ from pathlib import Path, PurePosixPath
 
 from alluxio_fuse import names
 from alluxio_fuse.chart.further import findings, joined
-from alluxio_fuse.chart.owned import CHART, is_owned
+from alluxio_fuse.chart.reserved import CHART, is_reserved
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
-from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
@@ -175,14 +175,14 @@ def _shared(nodes: Nodes, service: str, *keys: str) -> Amounts:
 
 def _passed_on(service: Amounts) -> Amounts:
     """Without settings that were tuned on a node, which keeps them for itself; the read type is a value of its own."""
-    shared = {key: amount for key, amount in service.items() if key not in SETTINGS}
+    shared = {key: amount for key, amount in service.items() if key not in MOUNT_SETTINGS}
     read_type = service["properties"].get(READ_TYPE, UNSAID_READ_TYPE)
     return {**shared, "read_type": read_type, "properties": _properties(service["properties"])}
 
 
 def _properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Without those that the chart derives itself: where pods, ports and folders are."""
-    return {key: value for key, value in properties.items() if not is_owned(key)}
+    return {key: value for key, value in properties.items() if not is_reserved(key)}
 
 
 def _java(service: Amounts, beside: int = 0) -> Amounts:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.evidence import Result
 from alluxio_fuse.check.gate import Gate
-from alluxio_fuse.check.passes import LEAST_STEPS, Settings, files_within
+from alluxio_fuse.check.passes import LEAST_STEPS, CheckSettings, files_within
 from alluxio_fuse.check.profiles import KINDS, Kind, impossible, of_profiles
 from alluxio_fuse.check.rows import Row
 
@@ -67,7 +67,7 @@ class Measured(BaseModel):
         return f"left alone, in use by {', '.join(self.in_use[:MAX_USERS])}"
 
 
-def missing(measured: Measured, table: Sequence[Row], settings: Settings) -> list[Row]:
+def missing(measured: Measured, table: Sequence[Row], settings: CheckSettings) -> list[Row]:
     """Rows for what should have been measured and was not."""
     have = {(row.state, row.kind) for row in table if row.path == "mount"}
     rows = [
@@ -108,7 +108,7 @@ def _row(state: str, kind: str, why: str) -> Row:
     return Row(path="mount", state=state, kind=kind, established=False, why=why)
 
 
-def _why(measured: Measured, state: str, kind: Kind, settings: Settings) -> str:
+def _why(measured: Measured, state: str, kind: Kind, settings: CheckSettings) -> str:
     files = measured.manifest[kind]["files"]
     if state in ("cold", "worker") and not measured.own_cluster:
         why = "nobody here counts what a cluster elsewhere reads"

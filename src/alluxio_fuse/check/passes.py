@@ -41,7 +41,7 @@ class Training(BaseModel):
     utilisation: float
 
 
-class Settings(BaseModel):
+class CheckSettings(BaseModel):
     """How it is measured: rounds, reader processes, seed, bytes of each kind, whether caches may be dropped.
 
     at_once: whether all nodes read at the same time.
@@ -92,7 +92,7 @@ def fill_passes(
     return passes
 
 
-def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> list[Pass]:
+def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings) -> list[Pass]:
     """The check: interleaved rounds over mount, mounts to compare with and local disk, after a JVM warm-up of each.
 
     The disk is the source itself where that is a folder, else a copy of the small files that are read.
@@ -122,7 +122,7 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Sett
     return sorted(sized, key=lambda one: one["round"])
 
 
-def together(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> list[Pass]:
+def together(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings) -> list[Pass]:
     """What all nodes read at the same moments: a pass for each round and kind, empty where there is none to be made."""
     every = rounds(header, dataset, settings)
     made = {(one["round"], one["kind"]): one for one in every if one["path"] == "mount" and one["before"]}
@@ -135,7 +135,7 @@ def together(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Se
     ]
 
 
-def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> Iterator[Pass]:
+def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings) -> Iterator[Pass]:
     """The same files in other ways, and their names: where caches may be dropped, since that is for once."""
     for row, (kind, way, profile, *_) in WAYS.items() if settings.disruptive else ():
         end = files_to_read(header, kind, dataset, settings)
@@ -190,7 +190,7 @@ def _of_mount(dataset: Mapping[str, Any]) -> tuple[str, str, Pass]:
     return dataset["mount_point"], state, {"direct": True} if direct else {}
 
 
-def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: Settings) -> int:
+def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], settings: CheckSettings) -> int:
     """How many files of a kind each pass of the check reads: resident ones, within the bytes that may be read."""
     limits = [settings.bytes]
     if not settings.disruptive:
@@ -207,7 +207,7 @@ def staged_files(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, An
     return int(dataset.get("staged_files", {}).get(kind, header[kind]["files"]))
 
 
-def files_within(header: Mapping[str, Any], kind: Kind, settings: Settings) -> bool:
+def files_within(header: Mapping[str, Any], kind: Kind, settings: CheckSettings) -> bool:
     """Whether one file of a kind is no more than may be read at a time."""
     most = settings.bytes if settings.disruptive else min(settings.bytes, PROBE_FILE_BYTES)
     return int(header[kind]["bytes"]) <= most * int(header[kind]["files"])

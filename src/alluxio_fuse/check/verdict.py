@@ -21,7 +21,7 @@ from alluxio_fuse.check.gate import (
     trained,
 )
 from alluxio_fuse.check.measured import NOT_KEPT, NOT_TESTED, Measured, missing
-from alluxio_fuse.check.passes import AGREE, Settings, first_slices, warm_up_kind
+from alluxio_fuse.check.passes import AGREE, CheckSettings, first_slices, warm_up_kind
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
@@ -62,7 +62,7 @@ class Check(BaseModel):
     version: Literal[1] = VERSION
     made: str
     about: dict[str, Any]
-    settings: Settings
+    settings: CheckSettings
     gate: Gate
     datasets: list[Dataset]
     fleet: list[Fleet] = []
@@ -80,7 +80,7 @@ def check(
     hosts: Sequence[str] = (),
 ) -> Check:
     """The verdict on what all nodes have measured; one of `hosts` of which nothing is there has failed."""
-    wanted, how = Gate.model_validate(gate), Settings.model_validate(settings)
+    wanted, how = Gate.model_validate(gate), CheckSettings.model_validate(settings)
     nodes = [Measured.model_validate(one) for one in measured]
     datasets = [_dataset(node, node.gate or wanted, how) for node in nodes]
     judged = [(node, one.rows, one.gate) for node, one in zip(nodes, datasets, strict=True) if not node.failed]
@@ -121,7 +121,7 @@ def _of(row: Row) -> str:
     return f"{row.heading} files, {row.path}, {row.state}: "
 
 
-def _dataset(measured: Measured, gate: Gate, settings: Settings) -> Dataset:
+def _dataset(measured: Measured, gate: Gate, settings: CheckSettings) -> Dataset:
     passes = [*measured.kept, *measured.results, *measured.together]
     wrong = sum(r.wrong + (r.verified.wrong if r.verified else 0) for r in passes)
     found = [f"{result.name}: {mistake}" for result in passes for mistake in mistakes(result)]
@@ -181,7 +181,7 @@ def _states(table: list[Row]) -> list[Finding]:
     ]
 
 
-def _few(table: list[Row], measured: Measured, settings: Settings) -> list[Finding]:
+def _few(table: list[Row], measured: Measured, settings: CheckSettings) -> list[Finding]:
     """A state that one pass or two have proven is no median, but where its files can be read first no more often."""
     findings = []
     for row in table:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from alluxio_fuse.containers import containers
 from alluxio_fuse.host import units
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.doors.table import plan_table
+from alluxio_fuse.plan.views.table import plan_table
 from alluxio_fuse.status.judge import Status
 from alluxio_fuse.status.table import render
 from alluxio_fuse.targets import targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from alluxio_fuse.chart.owned import is_owned
+from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.fluid.objects import image, quantity
 from alluxio_fuse.fluid.tiers import levels
 from alluxio_fuse.kubernetes.objects import Object
@@ -91,7 +91,9 @@ def alluxio_runtime(
 
 def passed_on(properties: Mapping[str, str]) -> dict[str, str]:
     """Properties of a service without those that Fluid derives itself: where pods, ports and folders are."""
-    return {key: value for key, value in properties.items() if key.startswith(_SAID_BY_PROPERTIES) or not is_owned(key)}
+    return {
+        key: value for key, value in properties.items() if key.startswith(_SAID_BY_PROPERTIES) or not is_reserved(key)
+    }
 
 
 def _service(

@@ -301,9 +301,11 @@ def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, 
     """A disk that rotates has a bound that everybody knows; how fast an SSD is, only a measurement tells."""
     tiers = planned.layout.tiers
     for shape in fleet.shapes:
-        room = planned.layout.client_caches[shape.name].room
-        medium = room.medium if room else max((tier.room.medium for tier in tiers), key=SLOWEST.index, default="memory")
-        ceiling = HDD_CEILING * (1 if room else len(tiers))
+        space = planned.layout.client_caches[shape.name].space
+        medium = (
+            space.medium if space else max((tier.space.medium for tier in tiers), key=SLOWEST.index, default="memory")
+        )
+        ceiling = HDD_CEILING * (1 if space else len(tiers))
         if medium == "hdd" and wanted > ceiling:
             problems.refuse(
                 f"{planned.example}: {variable}",
@@ -322,18 +324,18 @@ def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, 
 
 def _check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     blocks = fleet.load.blocks
-    for room in planned.media:
-        if room.inodes is None:
+    for space in planned.media:
+        if space.inodes is None:
             continue
-        held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].room == room]
+        held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].space == space]
         pages = int(sum(2 * s.pages * planned.layout.client_caches[s.name].share for s in held))
-        parts = {"client cache": pages, "worker": blocks if any(t.room == room for t in planned.layout.tiers) else 0}
+        parts = {"client cache": pages, "worker": blocks if any(t.space == space for t in planned.layout.tiers) else 0}
         needed = sum(parts.values())
-        if needed > room.inodes:
+        if needed > space.inodes:
             terms = " + ".join(f"{count:,} {name}" for name, count in parts.items() if count)
             problems.refuse(
-                f"{planned.example}: {room.base}",
-                f"{room.inodes:,} inodes free",
+                f"{planned.example}: {space.base}",
+                f"{space.inodes:,} inodes free",
                 f"{terms} = {needed:,} files and folders (two for each page)",
                 "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory",
                 "inodes_fit",

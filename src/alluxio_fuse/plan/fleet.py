@@ -77,9 +77,9 @@ class Fleet:
         parts = [tier_need(shape.size, shape.blocks, self.workers) for shape in held]
         if not parts:
             return 0
-        room = self.intent.alluxio_room
-        blocks = Sizes.unlisted(room.files, room.bytes).parts(BLOCK)
-        return max(sum(parts), tier_need(room.bytes, blocks, self.workers)) + SMALLEST_TIER
+        headroom = self.intent.alluxio_room
+        blocks = Sizes.unlisted(headroom.files, headroom.bytes).parts(BLOCK)
+        return max(sum(parts), tier_need(headroom.bytes, blocks, self.workers)) + SMALLEST_TIER
 
     @property
     def runs_cluster(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from alluxio_fuse.plan import settings
+from alluxio_fuse.plan import mount_settings
 from alluxio_fuse.plan.fleet import Fleet, Node
 from alluxio_fuse.plan.layout import ALIASES
 from alluxio_fuse.plan.node import NodePlan
@@ -41,7 +41,7 @@ class Nodes(Mapping[str, dict[str, Service]]):
         for name, service in services.items():
             if name.startswith("fuse/"):
                 service["properties"] = _with(service["properties"], own)
-                service.update(settings.tuned(service, node.tuned.get(name.removeprefix("fuse/"))))
+                service.update(mount_settings.tuned(service, node.tuned.get(name.removeprefix("fuse/"))))
             elif name != "node":
                 service["bind_address"] = bind
                 service["ports"] = ports.ports(name, offset, quorum)
@@ -57,7 +57,7 @@ def _site(name: str, node: Node, planned: NodePlan, fleet: Fleet) -> Properties:
     if name == "job_worker":
         return properties.job_worker(fleet.cluster, node.bind, node.address, planned.cpus)
     tiers = tuple(
-        TierDir(ALIASES[tier.room.medium], folder(fleet, tier.room, "tier"), tier.quota)
+        TierDir(ALIASES[tier.space.medium], folder(fleet, tier.space, "tier"), tier.quota)
         for tier in planned.layout.tiers
     )
     return properties.worker(fleet.cluster, node.bind, node.address, tiers)

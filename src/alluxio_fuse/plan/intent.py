@@ -19,7 +19,7 @@ Medium = Literal["memory", "ssd", "hdd"]
 StageWish = Literal["off", "auto", "require"]
 Verdict = Literal["FAIL", "CANNOT TELL"]
 Profile = Literal["fio", "tfrecord", "readers", "open-files"]
-Setting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
+MountSetting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
 Java = Annotated[Literal[8, 11, 17, 21, 25], BeforeValidator(parse_whole)]
 Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
 SCHEMES = ("file", "s3", "oss")
@@ -449,7 +449,7 @@ class Fluid(Strict):
     further: FluidFurther = Field(FluidFurther(), description="Further fields of the objects.")
 
 
-class Room(Strict):
+class Headroom(Strict):
     """What masters and workers are sized for, at least: a dataset within it changes nothing of their sizes."""
 
     datasets: Whole = Field(1, ge=1, description="Datasets, those of today included.")
@@ -542,8 +542,8 @@ class FleetIntent(Strict):
     alluxio_datasets: list[Dataset] = Field(
         [], max_length=FUSE_PORTS, description="Datasets. Empty: one generated sample."
     )
-    alluxio_room: Room = Field(
-        Room(), description="What masters and workers are sized for. Unset: the datasets of today."
+    alluxio_room: Headroom = Field(
+        Headroom(), description="What masters and workers are sized for. Unset: the datasets of today."
     )
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
     alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "none"] | None = Field(
@@ -601,7 +601,7 @@ class FleetIntent(Strict):
         description="Folders with the same files as a dataset, for example on a shared filesystem or another product's"
         " mount, read in the same rounds: {imagenet: [/mnt/nfs/imagenet]}.",
     )
-    alluxio_tune: dict[Setting, list[Annotated[Whole, Field(ge=0)]]] = Field(
+    alluxio_tune: dict[MountSetting, list[Annotated[Whole, Field(ge=0)]]] = Field(
         {}, description="Amounts that playbooks/tune.yml tries, by setting; one that is not named is tried as usual."
     )
     alluxio_tune_processes: list[dict[str, Any]] | None = Field(

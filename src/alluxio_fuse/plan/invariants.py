@@ -59,12 +59,12 @@ def check_node(planned: NodePlan, problems: Problems) -> None:
             "smaller overrides of caches or heaps",
             "memory_counted_once",
         )
-    for room in planned.media:
-        if room.medium != "memory" and planned.layout.used(room) > room.capacity:
+    for space in planned.media:
+        if space.medium != "memory" and planned.layout.used(space) > space.capacity:
             problems.refuse(
-                f"{planned.example}: {room.base}",
-                format_size(planned.layout.used(room)),
-                f"{format_size(room.capacity)} may be used there",
+                f"{planned.example}: {space.base}",
+                format_size(planned.layout.used(space)),
+                f"{format_size(space.capacity)} may be used there",
                 "smaller overrides",
                 "cache_fits_medium",
             )

@@ -81,7 +81,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Space:
     """A medium that caches may use. `base`: the folder below which ours lie; capacity in bytes."""
 
     name: str
@@ -97,7 +97,7 @@ class Room:
 class ClientCache:
     """A dataset's page store on a node; size 0: none."""
 
-    room: Room | None
+    space: Space | None
     size: int
     footprint: int
     share: float
@@ -107,7 +107,7 @@ class ClientCache:
 class Stage:
     """A dataset's copy on a node: the bytes of the medium that it takes, and which part of the dataset it is."""
 
-    room: Room
+    space: Space
     footprint: int
     share: float = 1.0
 
@@ -116,7 +116,7 @@ class Stage:
 class Tier:
     """A folder of the worker: its quota, and the bytes of the medium that this takes."""
 
-    room: Room
+    space: Space
     quota: int
     footprint: int
 
@@ -130,19 +130,19 @@ class Layout:
     tiers: list["Tier"] = field(default_factory=list)
     worker_need: int = 0
 
-    def used(self, room: Room) -> int:
+    def used(self, space: Space) -> int:
         """Bytes of a medium that are given away."""
-        return sum(held.footprint for held in self._held if held.room == room)
+        return sum(held.footprint for held in self._held if held.space == space)
 
     @property
     def memory(self) -> int:
         """Bytes of memory that caches take."""
-        return sum(held.footprint for held in self._held if held.room and held.room.medium == "memory")
+        return sum(held.footprint for held in self._held if held.space and held.space.medium == "memory")
 
     @property
-    def rooms(self) -> list[Room]:
+    def spaces(self) -> list[Space]:
         """The media that hold something."""
-        return list(dict.fromkeys(held.room for held in self._held if held.room))
+        return list(dict.fromkeys(held.space for held in self._held if held.space))
 
     @property
     def _held(self) -> list[Stage | ClientCache | Tier]:
@@ -160,7 +160,7 @@ class Layout:
 
 
 def allocate(
-    rooms: tuple[Room, ...],
+    spaces: tuple[Space, ...],
     datasets: tuple[Shape, ...],
     need: int,
     caps: dict[str, float],
@@ -168,7 +168,7 @@ def allocate(
     hosts_worker: bool,
     alone: bool,
     layers: bool,
-    client_rooms: tuple[Room, ...],
+    client_spaces: tuple[Space, ...],
 ) -> Layout:
     """Lay out one node.
 
@@ -176,20 +176,20 @@ def allocate(
     `layers`: whether the node can stage a part of a set; `client_rooms`: those of `rooms` that client caches may take.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
-    left = {room.name: room.capacity for room in rooms}
-    _stages(layout, rooms, datasets, left, alone=alone, layers=layers)
+    left = {space.name: space.capacity for space in spaces}
+    _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
-    _client_caches(layout, client_rooms, cached, caps, left, alone=alone)
+    _client_caches(layout, client_spaces, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     if hosts_worker:
-        _tiers(layout, rooms, left)
+        _tiers(layout, spaces, left)
     return layout
 
 
 def _stages(
     layout: Layout,
-    rooms: tuple[Room, ...],
+    spaces: tuple[Space, ...],
     datasets: tuple[Shape, ...],
     left: dict[str, int],
     *,
@@ -203,29 +203,29 @@ def _stages(
     """
     wished = [shape for shape in datasets if shape.staged]
     need = tier_footprint(max(layout.worker_need, SMALLEST_TIER), "memory") if layout.worker_need else 0
-    kept = _kept_for_worker(need, rooms, sum(shape.size for shape in wished), alone)
+    kept = _kept_for_worker(need, spaces, sum(shape.size for shape in wished), alone)
     for shape in sorted(wished, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
         required = shape.stage == "require"
-        free = {room.name: left[room.name] - (0 if required else kept[room.name]) for room in rooms}
-        taken = {room.name: stage_footprint(shape.sizes, room.medium) for room in rooms}
-        room = next((room for room in rooms if taken[room.name] <= free[room.name]), None)
-        if room:
-            stage = Stage(room, taken[room.name])
-        elif required or not layers or not rooms:
+        free = {space.name: left[space.name] - (0 if required else kept[space.name]) for space in spaces}
+        taken = {space.name: stage_footprint(shape.sizes, space.medium) for space in spaces}
+        space = next((space for space in spaces if taken[space.name] <= free[space.name]), None)
+        if space:
+            stage = Stage(space, taken[space.name])
+        elif required or not layers or not spaces:
             continue
         else:
-            room = max(rooms, key=lambda room: free[room.name])
-            budget = round_down(max(0, free[room.name]), MIB)
-            stage = Stage(room, budget, staged_share(shape.sizes, room.medium, budget))
+            space = max(spaces, key=lambda space: free[space.name])
+            budget = round_down(max(0, free[space.name]), MIB)
+            stage = Stage(space, budget, staged_share(shape.sizes, space.medium, budget))
             if stage.share < SMALLEST_PART:
                 continue
-        left[room.name] -= stage.footprint
+        left[space.name] -= stage.footprint
         layout.stages[shape.name] = stage
 
 
 def _client_caches(
     layout: Layout,
-    rooms: tuple[Room, ...],
+    spaces: tuple[Space, ...],
     cached: list[Shape],
     caps: dict[str, float],
     left: dict[str, int],
@@ -236,70 +236,70 @@ def _client_caches(
 
     Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file.
     """
-    kept = _kept_for_worker(layout.worker_need, rooms, sum(shape.footprint for shape in cached), alone)
+    kept = _kept_for_worker(layout.worker_need, spaces, sum(shape.footprint for shape in cached), alone)
     order = sorted(cached, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name))
     rest = []
     for shape in order:
-        limits = {room.name: _limit(shape, room, caps) for room in rooms}
-        for room in rooms:
-            if shape.footprint <= min(left[room.name] - kept[room.name], limits[room.name]):
-                left[room.name] -= shape.footprint
-                layout.client_caches[shape.name] = ClientCache(room, shape.cache_need, shape.footprint, 1.0)
+        limits = {space.name: _limit(shape, space, caps) for space in spaces}
+        for space in spaces:
+            if shape.footprint <= min(left[space.name] - kept[space.name], limits[space.name]):
+                left[space.name] -= shape.footprint
+                layout.client_caches[shape.name] = ClientCache(space, shape.cache_need, shape.footprint, 1.0)
                 break
         else:
             rest.append(shape)
     whole = sum(shape.size for shape in rest)
-    available = {room.name: left[room.name] - kept[room.name] for room in rooms}
-    for shape in rest if rooms else []:
-        room = max(rooms, key=lambda room: min(available[room.name], _limit(shape, room, caps)))
-        granted = min(available[room.name] * shape.size / whole, _limit(shape, room, caps))
+    available = {space.name: left[space.name] - kept[space.name] for space in spaces}
+    for shape in rest if spaces else []:
+        space = max(spaces, key=lambda space: min(available[space.name], _limit(shape, space, caps)))
+        granted = min(available[space.name] * shape.size / whole, _limit(shape, space, caps))
         size = round_down(granted * shape.cache_need / shape.footprint, max(MIB, shape.cache_need // 64))
         if size < SMALLEST_CACHE:
             continue
         footprint = min(int(granted), client_cache_footprint(size, shape.pages, shape.size))
-        left[room.name] -= footprint
-        layout.client_caches[shape.name] = ClientCache(room, size, footprint, client_cache_share(size, shape.size))
+        left[space.name] -= footprint
+        layout.client_caches[shape.name] = ClientCache(space, size, footprint, client_cache_share(size, shape.size))
 
 
-def _limit(shape: Shape, room: Room, caps: dict[str, float]) -> float:
+def _limit(shape: Shape, space: Space, caps: dict[str, float]) -> float:
     """Bytes of a medium that a dataset may take: its declared share, and what its FUSE heap can index."""
-    declared = room.capacity * shape.share if shape.share is not None else float("inf")
+    declared = space.capacity * shape.share if shape.share is not None else float("inf")
     cap = caps[shape.name]
     return min(declared, shape.footprint * cap if cap < 1 else float("inf"))
 
 
-def _kept_for_worker(need: int, rooms: tuple[Room, ...], client: int, alone: bool) -> dict[str, int]:
+def _kept_for_worker(need: int, spaces: tuple[Space, ...], client: int, alone: bool) -> dict[str, int]:
     """What client caches (`client` bytes if whole) leave to the worker, on the largest disk, else in memory.
 
     Workers of several nodes hold the sets first: they are what keeps cold reads from being multiplied. A node on its
     own is served best by a whole client cache.
     """
-    kept = dict.fromkeys((room.name for room in rooms), 0)
-    memory = next((room for room in rooms if room.medium == "memory"), None)
-    if not need or not rooms or (memory and client + tier_footprint(need, "memory") <= memory.capacity):
+    kept = dict.fromkeys((space.name for space in spaces), 0)
+    memory = next((space for space in spaces if space.medium == "memory"), None)
+    if not need or not spaces or (memory and client + tier_footprint(need, "memory") <= memory.capacity):
         return kept
-    keeper = max([room for room in rooms if room.medium != "memory"] or rooms, key=lambda room: room.capacity)
+    keeper = max([space for space in spaces if space.medium != "memory"] or spaces, key=lambda space: space.capacity)
     least = keeper.capacity - client if alone and client < keeper.capacity else keeper.capacity // (2 if alone else 1)
     kept[keeper.name] = min(need, max(least, tier_footprint(SMALLEST_TIER, keeper.medium)), keeper.capacity)
     return kept
 
 
-def _tiers(layout: Layout, rooms: tuple[Room, ...], left: dict[str, int]) -> None:
+def _tiers(layout: Layout, spaces: tuple[Space, ...], left: dict[str, int]) -> None:
     """One tier where one medium holds the need; else disks, fastest first; else whatever is left everywhere."""
     need = max(layout.worker_need, SMALLEST_TIER)
     for medium in SPEED:
-        group = [room for room in rooms if room.medium == medium]
-        if sum(left[room.name] for room in group) >= tier_footprint(need, medium):
+        group = [space for space in spaces if space.medium == medium]
+        if sum(left[space.name] for space in group) >= tier_footprint(need, medium):
             layout.tiers = _spread(group, left, need)
             return
-    for room in rooms:
-        quota = round_down(left[room.name] / (tier_footprint(MIB, room.medium) / MIB), MIB)
+    for space in spaces:
+        quota = round_down(left[space.name] / (tier_footprint(MIB, space.medium) / MIB), MIB)
         if quota >= SMALLEST_TIER:
-            layout.tiers.append(Tier(room, quota, tier_footprint(quota, room.medium)))
+            layout.tiers.append(Tier(space, quota, tier_footprint(quota, space.medium)))
 
 
-def _spread(group: list[Room], left: dict[str, int], need: int) -> list[Tier]:
-    """A need over the disks of one medium, in proportion to their room."""
-    total = sum(left[room.name] for room in group)
-    quotas = [(room, -(-need * left[room.name] // total)) for room in group if left[room.name] >= MIB]
-    return [Tier(room, quota, tier_footprint(quota, room.medium)) for room, quota in quotas]
+def _spread(group: list[Space], left: dict[str, int], need: int) -> list[Tier]:
+    """A need over the disks of one medium, in proportion to their space."""
+    total = sum(left[space.name] for space in group)
+    quotas = [(space, -(-need * left[space.name] // total)) for space in group if left[space.name] >= MIB]
+    return [Tier(space, quota, tier_footprint(quota, space.medium)) for space, quota in quotas]

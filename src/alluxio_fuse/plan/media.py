@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from alluxio_fuse.plan.facts import Filesystem
 from alluxio_fuse.plan.intent import CacheTier
-from alluxio_fuse.plan.layout import Room
+from alluxio_fuse.plan.layout import Space
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.units import MIB, at_most, format_size, round_down
 
@@ -82,7 +82,7 @@ def kept_free(found: Volume, *, in_pods: bool) -> tuple[int, str]:
     return int(found.size * 0.05), "5 % of the filesystem"
 
 
-def rooms(
+def spaces(
     tiers: tuple[CacheTier, ...],
     volumes: tuple[Volume, ...],
     disks: tuple[Disk, ...],
@@ -90,11 +90,11 @@ def rooms(
     memory: int,
     state_dir: str,
     in_pods: bool,
-) -> tuple[tuple[Room, ...], list[Finding], list[tuple[str, str]]]:
+) -> tuple[tuple[Space, ...], list[Finding], list[tuple[str, str]]]:
     """(media, findings, warnings as (path, message)). Without tiers: memory and the state folder's filesystem."""
     if not tiers:
-        return _default_rooms(volumes, memory, state_dir, in_pods=in_pods), [], []
-    found: list[Room] = []
+        return _default_spaces(volumes, memory, state_dir, in_pods=in_pods), [], []
+    found: list[Space] = []
     findings: list[Finding] = []
     warnings: list[tuple[str, str]] = []
     for number, tier in enumerate(tiers):
@@ -110,7 +110,7 @@ def rooms(
                         "budget_fits",
                     )
                 )
-            found.append(Room("memory", "memory", state_dir, min(memory, tier.budget or memory)))
+            found.append(Space("memory", "memory", state_dir, min(memory, tier.budget or memory)))
         elif tier.path:
             held = volume_of(tier.path, volumes)
             if held is None:
@@ -123,8 +123,8 @@ def rooms(
                     )
                 )
                 continue
-            room, problem, warning = _path_room(tier, where, held, in_pods=in_pods)
-            found.append(room)
+            space, problem, warning = _path_space(tier, where, held, in_pods=in_pods)
+            found.append(space)
             findings += problem
             warnings += warning
         else:
@@ -146,23 +146,23 @@ def rooms(
                 name = device.removeprefix("/dev/").replace("/", "-")
                 usable = round_down(disk.size * 0.95, MIB)
                 size = min(usable, tier.budget or usable)
-                found.append(Room(name, tier.medium, f"{state_dir}/media/{name}", size, device, wipe=wipe))
+                found.append(Space(name, tier.medium, f"{state_dir}/media/{name}", size, device, wipe=wipe))
     findings += _counted_twice(found, tiers, volumes)
     return tuple(found), findings, warnings
 
 
-def _default_rooms(volumes: tuple[Volume, ...], memory: int, state_dir: str, *, in_pods: bool) -> tuple[Room, ...]:
+def _default_spaces(volumes: tuple[Volume, ...], memory: int, state_dir: str, *, in_pods: bool) -> tuple[Space, ...]:
     held = volume_of(state_dir, volumes)
-    room = (Room("memory", "memory", state_dir, memory),)
+    space = (Space("memory", "memory", state_dir, memory),)
     if held is None:
-        return room
+        return space
     free = max(0, held.capacity - kept_free(held, in_pods=in_pods)[0])
-    return (*room, Room("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
+    return (*space, Space("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
 
 
-def _path_room(
+def _path_space(
     tier: CacheTier, where: str, held: Volume, *, in_pods: bool
-) -> tuple[Room, list[Finding], list[tuple[str, str]]]:
+) -> tuple[Space, list[Finding], list[tuple[str, str]]]:
     path = tier.path or ""
     keep, why = kept_free(held, in_pods=in_pods)
     usable = max(0, held.capacity - keep)
@@ -194,12 +194,12 @@ def _path_room(
             )
         )
     name = path.strip("/").replace("/", "-")
-    return Room(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes), findings, warnings
+    return Space(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes), findings, warnings
 
 
-def _counted_twice(found: list[Room], tiers: tuple[CacheTier, ...], volumes: tuple[Volume, ...]) -> list[Finding]:
+def _counted_twice(found: list[Space], tiers: tuple[CacheTier, ...], volumes: tuple[Volume, ...]) -> list[Finding]:
     findings = []
-    media = [room.medium for room in found]
+    media = [space.medium for space in found]
     if media.count("memory") > 1:
         findings.append(
             Finding("alluxio_cache_tiers", "memory", "memory is named twice: it would be counted twice", "name it once")

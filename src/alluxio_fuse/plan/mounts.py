@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from alluxio_fuse.plan import settings
+from alluxio_fuse.plan import mount_settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape, Stage
@@ -21,7 +21,7 @@ DERIVED = "alluxio_name and the dataset's name"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FuseInputs:
     """What the FUSE process of a dataset depends on, its node's name and address apart."""
 
     jvm: Jvm
@@ -43,35 +43,35 @@ class Mounts:
         self._names = [shape.name for shape in fleet.shapes]
         self._made: dict[tuple[object, ...], Service] = {}
 
-    def service(self, shape: Shape, setting: Setting) -> Service:
+    def service(self, shape: Shape, inputs: FuseInputs) -> Service:
         """Everything of one FUSE process but the node's own address."""
-        jvm, cache = setting.jvm, setting.cache
+        jvm, cache = inputs.jvm, inputs.cache
         key = (
             shape.index,
             jvm.heap.amount,
             jvm.direct.amount,
-            setting.grant,
+            inputs.grant,
             cache.size,
             cache.footprint,
-            cache.room and (cache.room.medium, cache.room.base),
-            setting.stage,
-            setting.layers,
-            setting.cpus,
-            setting.nofile.amount,
-            setting.libfuse.amount,
-            setting.local_worker,
+            cache.space and (cache.space.medium, cache.space.base),
+            inputs.stage,
+            inputs.layers,
+            inputs.cpus,
+            inputs.nofile.amount,
+            inputs.libfuse.amount,
+            inputs.local_worker,
         )
         if key not in self._made:
-            self._made[key] = self._derive(shape, setting)
+            self._made[key] = self._derive(shape, inputs)
         return self._made[key]
 
-    def _derive(self, shape: Shape, setting: Setting) -> Service:
+    def _derive(self, shape: Shape, inputs: FuseInputs) -> Service:
         fleet = self._fleet
         name = f"fuse/{shape.name}"
-        cache = setting.cache
+        cache = inputs.cache
         parent = mount_parent(fleet, shape)
-        tmpfs = cache.footprint if cache.room and cache.room.medium == "memory" else 0
-        service = process(name, setting.jvm, tmpfs, fleet, cpus=setting.cpus, files=setting.nofile)
+        tmpfs = cache.footprint if cache.space and cache.space.medium == "memory" else 0
+        service = process(name, inputs.jvm, tmpfs, fleet, cpus=inputs.cpus, files=inputs.nofile)
         service |= {
             "alluxio_path": Value(f"/{shape.name}", "alluxio_path", "each dataset is a nested mount", DERIVED),
             "mount_parent": Value(
@@ -83,18 +83,18 @@ class Mounts:
             "mount_point": Value(
                 f"{parent['path']}/data", "mount_point", "below a folder that outlives a remount", DERIVED
             ),
-            "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, setting)),
-            "libfuse": setting.libfuse,
-            "environment": fuse.environment(setting.libfuse.amount, fleet.upstream),
+            "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, inputs)),
+            "libfuse": inputs.libfuse,
+            "environment": fuse.environment(inputs.libfuse.amount, fleet.upstream),
             "client_cache": self._client_cache(shape, cache, name),
             "metadata_cache_entries": fleet.overrides.apply(
-                name, "metadata_cache_entries", fuse.metadata_cache_entries(shape.files, setting.grant.entries)
+                name, "metadata_cache_entries", fuse.metadata_cache_entries(shape.files, inputs.grant.entries)
             ),
             "translation": fuse.translation(),
             "expected": expectation.expected(
-                cache.room.medium if cache.room else None,
+                cache.space.medium if cache.space else None,
                 cache.share,
-                setting.local_worker,
+                inputs.local_worker,
                 through_cluster=shape.through_cluster,
             ),
             "ports": ports.fuse_ports(shape.name, self._names, fleet.intent.alluxio_port_offset, fleet.upstream),
@@ -103,9 +103,9 @@ class Mounts:
             ),
         }
         if shape.staged:
-            service["stage"] = self._stage(shape, setting)
-        medium = cache.room.medium if cache.room else None
-        service |= settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
+            service["stage"] = self._stage(shape, inputs)
+        medium = cache.space.medium if cache.space else None
+        service |= mount_settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
         if not shape.through_cluster:
             service["under_store"] = Value(
                 shape.source or fleet.sample_source,
@@ -113,36 +113,36 @@ class Mounts:
                 "read without a cluster",
                 "alluxio_datasets[].through",
             )
-        return service | {"properties": site(self._properties(shape, setting, service), name, fleet)}
+        return service | {"properties": site(self._properties(shape, inputs, service), name, fleet)}
 
-    def _options(self, shape: Shape, setting: Setting) -> Value[list[str]]:
+    def _options(self, shape: Shape, inputs: FuseInputs) -> Value[list[str]]:
         if self._fleet.upstream:
             return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
         kernel = fuse.freshness_layers(shape.within).kernel
-        in_order = shape.through_cluster and setting.cache.room is None
+        in_order = shape.through_cluster and inputs.cache.space is None
         of_image = self._fleet.runs_cluster
-        libfuse = setting.libfuse.amount
+        libfuse = inputs.libfuse.amount
         return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order, of_image=of_image)
 
-    def _stage(self, shape: Shape, setting: Setting) -> Value[PlannedStage]:
-        parent, planned = entered(self._fleet, shape), setting.stage
+    def _stage(self, shape: Shape, inputs: FuseInputs) -> Value[PlannedStage]:
+        parent, planned = entered(self._fleet, shape), inputs.stage
         if planned is None:
             least = min(stage_footprint(shape.sizes, medium) for medium in PER_FILE)
-            return nothing_staged(parent, least, layers=setting.layers)
-        medium, at = planned.room.medium, f"{folder(self._fleet, planned.room, 'stage')}/{shape.name}"
+            return nothing_staged(parent, least, layers=inputs.layers)
+        medium, at = planned.space.medium, f"{folder(self._fleet, planned.space, 'stage')}/{shape.name}"
         path, per_file = f"{parent['path']}/data", PER_FILE[medium]
         copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, per_file)
         return stage(copy, shape.size)
 
     def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[PlannedCache]:
-        medium = cache.room.medium if cache.room else None
-        path = f"{folder(self._fleet, cache.room, 'client-cache')}/{shape.name}" if cache.room else None
+        medium = cache.space.medium if cache.space else None
+        path = f"{folder(self._fleet, cache.space, 'client-cache')}/{shape.name}" if cache.space else None
         made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need)
         if said := self._fleet.overrides.get(name, "client_cache_size"):
             made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
         return made
 
-    def _properties(self, shape: Shape, setting: Setting, service: Service) -> properties.Properties:
+    def _properties(self, shape: Shape, inputs: FuseInputs, service: Service) -> properties.Properties:
         cache: PlannedCache = service["client_cache"].amount
         fleet = self._fleet
         client = properties.Client(
@@ -151,7 +151,7 @@ class Mounts:
             cache_path=cache.path,
             cache_size=cache.size,
             entries=service["metadata_cache_entries"].amount,
-            libfuse=setting.libfuse.amount,
+            libfuse=inputs.libfuse.amount,
             web_port=service["ports"].amount.get("web"),
             many_workers=shape.through_cluster and (fleet.workers > 1 or not fleet.runs_cluster),
             through_cluster=shape.through_cluster,

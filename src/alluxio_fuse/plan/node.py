@@ -5,9 +5,9 @@ from typing import Any
 
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
-from alluxio_fuse.plan.layout import ClientCache, Layout, Room, Shape, Tier, allocate
-from alluxio_fuse.plan.media import coarse, rooms
-from alluxio_fuse.plan.mounts import Mounts, Setting
+from alluxio_fuse.plan.layout import ClientCache, Layout, Shape, Space, Tier, allocate
+from alluxio_fuse.plan.media import coarse, spaces
+from alluxio_fuse.plan.mounts import FuseInputs, Mounts
 from alluxio_fuse.plan.parts import PlannedTier
 from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
@@ -25,7 +25,7 @@ class NodePlan:
     kind: Kind
     example: str
     budget: Budget
-    media: tuple[Room, ...]
+    media: tuple[Space, ...]
     layout: Layout
     gate: gate.NodeGate
     services: dict[str, Service]
@@ -39,7 +39,7 @@ def plan_node(
     """Choose media, lay out caches, and derive every service. `example`: their name; `divided`: their memory."""
     if divided.caches < 0:
         _refuse_memory(kind, example, fleet, divided, problems, worker=hosts_worker)
-    media, findings, warnings = rooms(
+    media, findings, warnings = spaces(
         kind.tiers,
         kind.volumes,
         kind.disks,
@@ -53,7 +53,7 @@ def plan_node(
         problems.warn(f"{example}: {path}", message)
     shapes = fleet.shapes if kind.gpu_node else ()
     caps = {shape.name: divided.grants[shape.name].cache_cap if shape.through_cluster else 0.0 for shape in shapes}
-    client_rooms = _client_rooms(media, fleet)
+    client_spaces = _client_spaces(media, fleet)
     layout = allocate(
         media,
         shapes,
@@ -62,13 +62,13 @@ def plan_node(
         hosts_worker=hosts_worker,
         alone=fleet.workers == 1,
         layers=_stages_parts(kind, fleet),
-        client_rooms=client_rooms,
+        client_spaces=client_spaces,
     )
     for shape in shapes:
         if shape.stage == "require" and shape.name not in layout.stages:
             _refuse_stage(shape, example, media, layout, problems)
     if kind.gpu_node:
-        _override_layout(layout, client_rooms, fleet)
+        _override_layout(layout, client_spaces, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
     cpus = jvm.active_cpus(kind.cpus, training.amount).amount
     declared = fleet.intent.alluxio_gate
@@ -83,7 +83,7 @@ def plan_node(
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)
     services["node"]["cpus_workload"] = training
     files = nofile(kind.nofile)
-    in_memory = sum(tier.footprint for tier in layout.tiers if tier.room.medium == "memory")
+    in_memory = sum(tier.footprint for tier in layout.tiers if tier.space.medium == "memory")
     for name in ("master", "job_master", "worker", "job_worker"):
         if name in divided.jvms:
             tmpfs = in_memory if name == "worker" else 0
@@ -103,8 +103,8 @@ def plan_node(
         )
     for shape in shapes:
         name = f"fuse/{shape.name}"
-        cached = layout.client_caches[shape.name].room is not None
-        setting = Setting(
+        cached = layout.client_caches[shape.name].space is not None
+        inputs = FuseInputs(
             jvm=divided.jvms[name],
             grant=divided.grants[shape.name],
             cache=layout.client_caches[shape.name],
@@ -115,7 +115,7 @@ def plan_node(
             libfuse=_libfuse(kind, fleet, long_reads=cached and not shape.writable),
             local_worker=hosts_worker,
         )
-        services[name] = mounts.service(shape, setting)
+        services[name] = mounts.service(shape, inputs)
     return NodePlan(kind, example, divided, media, layout, node_gate, services, hosts_worker, cpus)
 
 
@@ -124,12 +124,12 @@ def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
     return kind.layers and fleet.runs_cluster and not fleet.intent.capabilities.in_pods
 
 
-def _refuse_stage(shape: Shape, example: str, media: tuple[Room, ...], layout: Layout, problems: Problems) -> None:
+def _refuse_stage(shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems) -> None:
     """A dataset that is to be staged whole, and fits on no medium beside those staged before it."""
     staged = layout.stages.values()
-    left = {room: room.capacity - sum(one.footprint for one in staged if one.room == room) for room in media}
-    found = ", ".join(f"{format_size(max(0, free))} on {room.name}" for room, free in left.items()) or "none"
-    need = max((stage_footprint(shape.sizes, room.medium) for room in media), default=shape.size)
+    left = {space: space.capacity - sum(one.footprint for one in staged if one.space == space) for space in media}
+    found = ", ".join(f"{format_size(max(0, free))} on {space.name}" for space, free in left.items()) or "none"
+    need = max((stage_footprint(shape.sizes, space.medium) for space in media), default=shape.size)
     problems.refuse(
         f"{example}: alluxio_datasets[{shape.index}].stage",
         "require",
@@ -176,26 +176,26 @@ def _lack(kind: Kind, fleet: Fleet, worker: bool) -> int:
     return -budget(kind, fleet, hosts_worker=worker).caches
 
 
-def _client_rooms(media: tuple[Room, ...], fleet: Fleet) -> tuple[Room, ...]:
+def _client_spaces(media: tuple[Space, ...], fleet: Fleet) -> tuple[Space, ...]:
     """Media of client caches: on a disk, what a FUSE pod of Fluid's leaves would outlive its Dataset."""
-    return tuple(room for room in media if room.medium == "memory") if fleet.intent.capabilities.by_fluid else media
+    return tuple(space for space in media if space.medium == "memory") if fleet.intent.capabilities.by_fluid else media
 
 
-def _override_layout(layout: Layout, media: tuple[Room, ...], fleet: Fleet) -> None:
+def _override_layout(layout: Layout, media: tuple[Space, ...], fleet: Fleet) -> None:
     for shape in fleet.shapes:
         said = fleet.overrides.get(f"fuse/{shape.name}", "client_cache_size")
         if said is not None:
             size = int(said[1])
             have = layout.client_caches[shape.name]
-            room = (have.room or max(media, key=lambda room: room.capacity, default=None)) if size else None
-            taken = caches.client_cache_footprint(size, shape.pages, shape.size) if room else 0
+            space = (have.space or max(media, key=lambda space: space.capacity, default=None)) if size else None
+            taken = caches.client_cache_footprint(size, shape.pages, shape.size) if space else 0
             layout.client_caches[shape.name] = ClientCache(
-                room, size, taken, caches.client_cache_share(size, shape.size)
+                space, size, taken, caches.client_cache_share(size, shape.size)
             )
     quota = fleet.overrides.get("worker", "tier_quota")
     if quota is not None and layout.tiers:
         first, *others = layout.tiers
-        layout.tiers = [Tier(first.room, quota[1], caches.tier_footprint(quota[1], first.room.medium)), *others]
+        layout.tiers = [Tier(first.space, quota[1], caches.tier_footprint(quota[1], first.space.medium)), *others]
 
 
 def _libfuse_there(kind: Kind, fleet: Fleet) -> frozenset[int]:
@@ -220,13 +220,13 @@ def _node_libfuse(chosen: Value[int], *, of_image: bool) -> Value[list[int]]:
 
 
 def _tiers(layout: Layout, fleet: Fleet) -> Value[list[PlannedTier]]:
-    folders = [(tier.room.medium, folder(fleet, tier.room, "tier"), tier.quota) for tier in layout.tiers]
+    folders = [(tier.space.medium, folder(fleet, tier.space, "tier"), tier.quota) for tier in layout.tiers]
     return caches.tiers(folders, layout.worker_need, with_room=fleet.intent.alluxio_room.bytes > 0)
 
 
 def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> Service:
     services = divided.services + layout.memory
-    cached = bool(layout.client_caches) and all(cache.room for cache in layout.client_caches.values())
+    cached = bool(layout.client_caches) and all(cache.space for cache in layout.client_caches.values())
     return {
         "state_dir": Value(fleet.state_dir, "state_dir", "everything of ours that is not a cache", "alluxio_name"),
         "mount_root": Value(fleet.mount_root, "mount_root", "mounts are below it", "alluxio_name"),
@@ -260,35 +260,35 @@ def alike(other: NodePlan, model: NodePlan, fleet: Fleet) -> NodePlan:
 
 def fits(planned: NodePlan) -> bool:
     """Whether the node has the memory and the media that its layout takes."""
-    there = {(room.medium, room.base): room.capacity for room in planned.media}
-    disks = [room for room in planned.layout.rooms if room.medium != "memory"]
+    there = {(space.medium, space.base): space.capacity for space in planned.media}
+    disks = [space for space in planned.layout.spaces if space.medium != "memory"]
     return planned.layout.memory <= planned.budget.caches and all(
-        planned.layout.used(room) <= there.get((room.medium, room.base), 0) for room in disks
+        planned.layout.used(space) <= there.get((space.medium, space.base), 0) for space in disks
     )
 
 
 def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
     """Folders, tmpfs and disks that hold caches; one entry for each thing to be made, disks first."""
     made: list[dict[str, Any]] = []
-    used: dict[Room, int] = {}
+    used: dict[Space, int] = {}
     for cache in layout.client_caches.values():
-        if cache.room:
-            used[cache.room] = used.get(cache.room, 0) + cache.footprint
-    folders = [("tier", tier.room, tier.footprint, SERVICE_UID) for tier in layout.tiers]
-    folders += [("client-cache", room, size, FUSE_UID) for room, size in used.items()]
-    staged: dict[Room, int] = {}
+        if cache.space:
+            used[cache.space] = used.get(cache.space, 0) + cache.footprint
+    folders = [("tier", tier.space, tier.footprint, SERVICE_UID) for tier in layout.tiers]
+    folders += [("client-cache", space, size, FUSE_UID) for space, size in used.items()]
+    staged: dict[Space, int] = {}
     for stage in layout.stages.values():
-        staged[stage.room] = staged.get(stage.room, 0) + stage.footprint
-    folders += [("stage", room, size, FUSE_UID) for room, size in staged.items()]
+        staged[stage.space] = staged.get(stage.space, 0) + stage.footprint
+    folders += [("stage", space, size, FUSE_UID) for space, size in staged.items()]
     if fleet.intent.capabilities.in_pods:  # memory is a volume of the pod
         folders = [one for one in folders if one[1].medium != "memory"]
-    for use, room, size, owner in folders:
-        kind = "tmpfs" if room.medium == "memory" else "directory"
-        path = folder(fleet, room, use)
+    for use, space, size, owner in folders:
+        kind = "tmpfs" if space.medium == "memory" else "directory"
+        path = folder(fleet, space, use)
         made.append(
             {
-                "name": f"{use}-{room.name}",
-                "medium": room.medium,
+                "name": f"{use}-{space.name}",
+                "medium": space.medium,
                 "kind": kind,
                 "path": path,
                 "size": size,
@@ -298,18 +298,18 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
         )
     disks = [
         {
-            "name": room.name,
-            "medium": room.medium,
+            "name": space.name,
+            "medium": space.medium,
             "kind": "device",
-            "device": room.device,
-            "path": room.base,
-            "size": room.capacity,
+            "device": space.device,
+            "path": space.base,
+            "size": space.capacity,
             "owner": SERVICE_UID,
             "mode": "0755",
-            **({"wipe": True} if room.wipe else {}),
+            **({"wipe": True} if space.wipe else {}),
         }
-        for room in dict.fromkeys(room for _, room, _, _ in folders)
-        if room.device
+        for space in dict.fromkeys(space for _, space, _, _ in folders)
+        if space.device
     ]
     return Value(
         [*disks, *made],

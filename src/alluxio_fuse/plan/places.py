@@ -4,14 +4,14 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.layout import Room, Shape
+from alluxio_fuse.plan.layout import Shape, Space
 
 
-def folder(fleet: Fleet, room: Room, use: str) -> str:
+def folder(fleet: Fleet, space: Space, use: str) -> str:
     """Our folder for `tier`, `client-cache` or `stage` on a medium; in the state folder without a name of its own."""
-    if room.medium == "memory":
+    if space.medium == "memory":
         return f"{fleet.state_dir}/{'tier/memory' if use == 'tier' else use}"
-    return names.media_folder(fleet.name, room.base, use)
+    return names.media_folder(fleet.name, space.base, use)
 
 
 def entered(fleet: Fleet, shape: Shape) -> dict[str, Any]:

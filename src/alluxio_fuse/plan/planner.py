@@ -22,7 +22,7 @@ from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
-from alluxio_fuse.plan.intent import SECRETS, FleetIntent, NodeIntent, Room
+from alluxio_fuse.plan.intent import SECRETS, FleetIntent, Headroom, NodeIntent
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts
@@ -168,13 +168,13 @@ def _cpus_left(kind: Kind) -> float:
     return kind.cpus - cpus_workload(kind.cpus, kind.workload_cpus, trains=True).amount
 
 
-def _load(shapes: tuple[Shape, ...], datasets: int, room: Room, nodes: list[Node], workers: int) -> Load:
+def _load(shapes: tuple[Shape, ...], datasets: int, headroom: Headroom, nodes: list[Node], workers: int) -> Load:
     gpus = max((sum(count for _, count in node.kind.gpus) for node in nodes), default=0)
     active = min(datasets, max(1, gpus))
     held = sum(shape.blocks for shape in shapes)
     return Load(
-        files=max(sum(shape.files for shape in shapes), room.files),
-        blocks=max(held, Sizes.unlisted(room.files, room.bytes).parts(BLOCK)) // max(1, workers),
+        files=max(sum(shape.files for shape in shapes), headroom.files),
+        blocks=max(held, Sizes.unlisted(headroom.files, headroom.bytes).parts(BLOCK)) // max(1, workers),
         nodes=len(nodes),
         clients=2 * active,
     )

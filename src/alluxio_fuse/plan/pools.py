@@ -105,7 +105,7 @@ def _one_shape(members: Sequence[NodePlan], fleet: Fleet, problems: Problems) ->
         if all(fits(one) for one in made.values()):
             break
     else:
-        paths = sorted({room.base for one in ordered for room in one.layout.rooms if room.medium != "memory"})
+        paths = sorted({space.base for one in ordered for space in one.layout.spaces if space.medium != "memory"})
         problems.refuse(
             "gpu_nodes",
             ", ".join(one.example for one in ordered),

@@ -10,13 +10,13 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel
 
-from alluxio_fuse.check.passes import Pass, Settings, rounds
+from alluxio_fuse.check.passes import CheckSettings, Pass, rounds
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
+from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules import caches
-from alluxio_fuse.plan.settings import SETTINGS
 from alluxio_fuse.plan.units import MIB
 from alluxio_fuse.plan.values import Amounts, amounts
 from alluxio_fuse.tune.trials import in_turn
@@ -88,14 +88,14 @@ def processes(
     return [one.model_copy(update={"number": number}) for number, one in enumerate(made)] if tried else []
 
 
-def bytes_to_read(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings) -> int:
+def bytes_to_read(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings) -> int:
     """Bytes of all files that trials read."""
     every = _rounds(header, dataset, settings, {"name": "", "mount_point": "", "metrics": {}})
     return sum(one["bytes"] for one in every if _is_first(one))
 
 
 def fill_passes(
-    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, beside: Beside
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, beside: Beside
 ) -> list[Pass]:
     """Each process reads what trials read: into its client cache, and until its JVM has compiled what reads."""
     made = []
@@ -108,7 +108,7 @@ def fill_passes(
 
 
 def trial_passes(
-    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, beside: Beside
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, beside: Beside
 ) -> list[Pass]:
     """Rounds of the check's passes with an empty page cache; which process begins changes from round to round."""
     wanted = [
@@ -149,7 +149,7 @@ def _is_first(one: Pass) -> bool:
 
 
 def _rounds(
-    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, mount: Mapping[str, Any]
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, mount: Mapping[str, Any]
 ) -> Iterator[Pass]:
     alone = {**dataset, "mount_point": mount["mount_point"], "compare": [], "disk_copy": ""}
     for one in rounds(header, alone, settings):
@@ -180,7 +180,7 @@ def _process(name: str, service: Amounts, planned: Amounts, read: int) -> Proces
         properties=dict(service["properties"].items() - planned["properties"].items()),
         mount_options=service["mount_options"],
         environment=service["environment"],
-        settings={key: service[key] for key in SETTINGS},
+        settings={key: service[key] for key in MOUNT_SETTINGS},
         cache_bytes=size,
         in_memory=in_memory,
         memory=jvm + (size if in_memory else 0),

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from alluxio_fuse.check import passes
-from alluxio_fuse.check.passes import Pass, Settings
+from alluxio_fuse.check.passes import CheckSettings, Pass
 from alluxio_fuse.check.profiles import KINDS
+from alluxio_fuse.plan.mount_settings import CONGESTION, MOUNT_SETTINGS
 from alluxio_fuse.plan.rules.fuse import WITHIN_A_PAGE
-from alluxio_fuse.plan.settings import CONGESTION, SETTINGS
 from alluxio_fuse.plan.values import Service
 
 READ_AHEAD_KB: Final = (WITHIN_A_PAGE // 4, WITHIN_A_PAGE // 2, WITHIN_A_PAGE)  # more multiplies what is read cold
@@ -33,7 +33,7 @@ def candidates(knob: str, current: Kernel, said: Mapping[str, Sequence[int]]) ->
 
 
 def trial_passes(
-    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Settings, tried: Sequence[Kernel]
+    header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, tried: Sequence[Kernel]
 ) -> list[Pass]:
     """Rounds of the check's passes with an empty page cache, each gone through with every one of `tried` in turn."""
     alone = {**dataset, "compare": [], "disk_copy": ""}
@@ -43,8 +43,8 @@ def trial_passes(
 
 def planned(service: Service) -> dict[str, Any]:
     """{settings, knobs, behind} of a FUSE service of the plan; knobs in the order of trying, none overridden."""
-    free = [knob for knob in SETTINGS if not service[knob].source.startswith("alluxio_overrides")]
-    settings = {knob: int(service[knob].amount) for knob in SETTINGS}
+    free = [knob for knob in MOUNT_SETTINGS if not service[knob].source.startswith("alluxio_overrides")]
+    settings = {knob: int(service[knob].amount) for knob in MOUNT_SETTINGS}
     return {"settings": settings, "knobs": free, "behind": service["behind"].amount}
 
 

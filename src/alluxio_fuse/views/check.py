@@ -74,7 +74,7 @@ def warm_steps(
 
 def check_passes(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Mapping[str, Any]) -> CheckPasses:
     """The passes of a check on a dataset, whose manifest has this header."""
-    how = passes.Settings.model_validate(settings)
+    how = passes.CheckSettings.model_validate(settings)
     here = passes.folder(dataset["source"])
     return CheckPasses(
         rounds=passes.rounds(header, dataset, how),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluxio_fuse.check.passes import Pass, Settings
+from alluxio_fuse.check.passes import CheckSettings, Pass
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.targets import targets
 from alluxio_fuse.tune import choice, processes, trials
@@ -60,7 +60,7 @@ def tune_passes(
     else:
         best = choice.leader(knob, current, first, header)
         others = [dict(best)] if best else []  # type: ignore[arg-type]
-    how = Settings.model_validate(settings)
+    how = CheckSettings.model_validate(settings)
     return trials.trial_passes(header, dataset, how, [dict(current), *others]) if others else []
 
 
@@ -77,7 +77,7 @@ def tune_processes(
 
     hosts: what the planner reads. dataset: of `host`, as the filter `targets` gives it. said: variables to try.
     """
-    read = processes.bytes_to_read(header, dataset, Settings.model_validate(settings))
+    read = processes.bytes_to_read(header, dataset, CheckSettings.model_validate(settings))
     made = processes.processes(hosts, (host, dataset["name"]), read, said)
     return [one.model_dump(mode="json") for one in made]
 
@@ -96,7 +96,10 @@ def tune_process_passes(
     tried: the processes; started: as the module `fuse_twins` returns what came of them. first: results of the passes
     that tell the leader.
     """
-    beside, how = processes.serving(tried, started["started"], dataset["metrics"]), Settings.model_validate(settings)
+    beside, how = (
+        processes.serving(tried, started["started"], dataset["metrics"]),
+        CheckSettings.model_validate(settings),
+    )
     read = beside if first is None else _leading(beside, first, header)
     comparable = len(read) > 1 and processes.AS_PLANNED in [one["name"] for one in read]
     return ProcessPasses(

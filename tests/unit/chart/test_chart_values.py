@@ -9,7 +9,7 @@ import pytest
 from fleets import IMAGENET, fleet
 from planned import plan_of, value
 
-from alluxio_fuse.chart.owned import CHART
+from alluxio_fuse.chart.reserved import CHART
 from alluxio_fuse.chart.values import UnlikeNodesError, chart_digest, chart_values
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive

@@ -85,7 +85,7 @@ def test_what_came_from_the_under_store_is_never_counted_too_low(
 
 def test_by_default_five_rounds_of_probe_sets_are_within_it() -> None:
     spent = Spent(CheckBudget())
-    for each in passes.rounds(HEADER, DATASET, passes.Settings.model_validate(HARMLESS)):
+    for each in passes.rounds(HEADER, DATASET, passes.CheckSettings.model_validate(HARMLESS)):
         assert spent.short_for(each) is None
         spent.add(each, {"expected_bytes": each["bytes"], "repeats_counters": [{}] * each.get("repeats", 1)}, 1)
 

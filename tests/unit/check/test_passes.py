@@ -11,7 +11,7 @@ from alluxio_fuse.check import passes, warming
 from alluxio_fuse.check.profiles import KINDS
 from check.made import HEADER, MOUNT
 
-SETTINGS = passes.Settings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
+SETTINGS = passes.CheckSettings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
 DATASET = {
     "mount_point": MOUNT,
     "source": "file:///data",
@@ -138,7 +138,7 @@ def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
 )
 def test_a_profile_adds_its_rows_where_caches_may_be_dropped(profile: str, rows: set[str]) -> None:
     def kinds(**changed: Any) -> set[str]:
-        settings = passes.Settings.model_validate(SETTINGS.model_dump() | changed)
+        settings = passes.CheckSettings.model_validate(SETTINGS.model_dump() | changed)
         return {one["kind"] for one in passes.rounds(HEADER | {"records": True}, DATASET, settings)}
 
     assert kinds() == {"small", "large", "list", "stat"}

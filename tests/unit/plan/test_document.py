@@ -7,16 +7,16 @@ import pytest
 from fleets import IMAGENET, Hosts, examples, fleet, local
 
 from alluxio_fuse import targets
-from alluxio_fuse.doors import door
+from alluxio_fuse.adapters import as_filter
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.document import VERSION
-from alluxio_fuse.plan.doors.amounts import amounts
-from alluxio_fuse.plan.doors.deployment import deployment
-from alluxio_fuse.plan.doors.diff import diff_lines
 from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.loading import load_service
 from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate
 from alluxio_fuse.plan.values import dump_service
+from alluxio_fuse.plan.views.amounts import amounts
+from alluxio_fuse.plan.views.deployment import deployment
+from alluxio_fuse.plan.views.diff import diff_lines
 from alluxio_fuse.tune import trials
 
 HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}
@@ -121,9 +121,9 @@ def test_a_filter_gets_plans_and_services_as_their_types() -> None:
     """What is said of each parameter counts, wherever it stands: others, a part of a plan, and by name."""
     made = plan(local())
     saved = made.dump()
-    (target,) = door(targets.targets)(saved, "localhost", others=[saved])
+    (target,) = as_filter(targets.targets)(saved, "localhost", others=[saved])
     assert target == targets.targets(made, "localhost", [made])[0]
-    assert door(diff_lines)(saved, new=saved) == ["the plans are equal"]
-    assert door(trials.planned)(saved["nodes"]["localhost"]["fuse/imagenet-sample"])["knobs"]
+    assert as_filter(diff_lines)(saved, new=saved) == ["the plans are equal"]
+    assert as_filter(trials.planned)(saved["nodes"]["localhost"]["fuse/imagenet-sample"])["knobs"]
     with pytest.raises(Refused, match=f"only plans of version {VERSION}"):
-        door(targets.targets)(saved | {"version": 0}, "localhost")
+        as_filter(targets.targets)(saved | {"version": 0}, "localhost")

@@ -16,10 +16,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import Refused, plan
-from alluxio_fuse.plan.doors.said import said
 from alluxio_fuse.plan.intent import FleetIntent, NodeIntent
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.views.said import said
 
 ROOT = Path(__file__).parents[3]
 SWITCHES = {
@@ -67,7 +67,7 @@ EVERY = {
 
 
 def test_there_is_something_to_see() -> None:
-    assert {"FleetIntent.alluxio_check_disruptive", "Room.bytes", "Gate.mb_per_s", "FleetIntent.alluxio_java"} <= {
+    assert {"FleetIntent.alluxio_check_disruptive", "Headroom.bytes", "Gate.mb_per_s", "FleetIntent.alluxio_java"} <= {
         *EVERY
     }
     assert {"FleetIntent.alluxio_tune", "FleetIntent.alluxio_port_offset", "CacheWish.share"} <= {*EVERY}

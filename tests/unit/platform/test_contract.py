@@ -11,9 +11,9 @@ from fleets import local
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.doors.deployment import deployment
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.platforms import CAPABILITIES
+from alluxio_fuse.plan.views.deployment import deployment
 
 ROOT = Path(__file__).parents[3]
 CALL = yaml.safe_load((ROOT / "playbooks/tasks/platform.yml").read_text())[0]["block"][0]

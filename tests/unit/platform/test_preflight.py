@@ -8,8 +8,8 @@ import pytest
 from fleets import examples, local
 
 from alluxio_fuse import going, preflight
+from alluxio_fuse.adapters import as_filter
 from alluxio_fuse.containers import containers
-from alluxio_fuse.doors import door
 from alluxio_fuse.plan import plan
 
 POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
@@ -23,7 +23,7 @@ def found(**facts: Any) -> list[dict[str, Any]]:
 
 def test_a_refused_plan_is_no_plan() -> None:
     hosts = local(alluxio_datasets=[{"name": "data", "source": "hdfs://namenode/data"}])
-    assert "hdfs" in str(door(preflight.findings)(hosts, {}, {}))
+    assert "hdfs" in str(as_filter(preflight.findings)(hosts, {}, {}))
 
 
 def test_nothing_stands_in_the_way() -> None:

@@ -28,7 +28,7 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def door(function: Callable[..., Any]) -> Callable[..., Any]:
+def as_filter(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function as a filter: it gets plain arguments, and plans as the type that its parameters are annotated with.
 
     A dataclass that it returns, a view, is given on as a dictionary.
@@ -49,4 +49,4 @@ def door(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def filters(module: ModuleType, *names: str) -> dict[str, Callable[..., Any]]:
     """Functions of a module as filters of the same names."""
-    return {name: door(getattr(module, name)) for name in names}
+    return {name: as_filter(getattr(module, name)) for name in names}

@@ -13,10 +13,10 @@ CHART = Path(__file__).parents[3] / "charts" / "alluxio-fuse"
 
 
 @cache
-def _owned() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(rule["match"]) for rule in yaml.safe_load((CHART / "files" / "owned.yaml").read_text()))
+def _reserved() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rule["match"]) for rule in yaml.safe_load((CHART / "files" / "reserved.yaml").read_text()))
 
 
-def is_owned(key: str) -> bool:
+def is_reserved(key: str) -> bool:
     """Whether the chart writes this property, and refuses it from anybody else."""
-    return any(one.search(key) for one in _owned())
+    return any(one.search(key) for one in _reserved())

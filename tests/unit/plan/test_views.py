@@ -7,10 +7,10 @@ import pytest
 from fleets import fleet, host, local
 
 from alluxio_fuse.plan import Plan, plan
-from alluxio_fuse.plan.doors.amounts import amounts
-from alluxio_fuse.plan.doors.diff import diff_lines, differences
-from alluxio_fuse.plan.doors.explain import explain
-from alluxio_fuse.plan.doors.table import plan_table
+from alluxio_fuse.plan.views.amounts import amounts
+from alluxio_fuse.plan.views.diff import diff_lines, differences
+from alluxio_fuse.plan.views.explain import explain
+from alluxio_fuse.plan.views.table import plan_table
 
 SET = {
     "name": "imagenet",

@@ -5,11 +5,11 @@ from typing import Final, get_args
 
 from alluxio_fuse.plan.facts import TunedMount
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import Setting
+from alluxio_fuse.plan.intent import MountSetting
 from alluxio_fuse.plan.rules import fuse
 from alluxio_fuse.plan.values import Service, Value
 
-SETTINGS: Final[tuple[str, ...]] = get_args(Setting)
+MOUNT_SETTINGS: Final[tuple[str, ...]] = get_args(MountSetting)
 CONGESTION: Final = "congestion_threshold"
 
 
@@ -35,7 +35,7 @@ def tuned(service: Service, record: TunedMount | None) -> Service:
     """The settings of a mount on a node where some were tried and kept; what the user says stands."""
     if record is None or record.behind != service["behind"].amount:
         return {}
-    found = {key: _kept(service[key], record, key) for key in SETTINGS}
+    found = {key: _kept(service[key], record, key) for key in MOUNT_SETTINGS}
     background = found["max_background"].amount
     if CONGESTION not in record.kept and background != service["max_background"].amount:
         found[CONGESTION] = _unless_said(service[CONGESTION], fuse.congestion_threshold(background))

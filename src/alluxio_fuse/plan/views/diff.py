@@ -3,8 +3,8 @@
 from typing import Any
 
 from alluxio_fuse.plan.document import Plan
-from alluxio_fuse.plan.doors.explain import places, readable
 from alluxio_fuse.plan.parts import plain
+from alluxio_fuse.plan.views.explain import places, readable
 
 ABSENT = "(absent)"
 

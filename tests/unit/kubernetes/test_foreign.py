@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.kubernetes import objects, space
+from alluxio_fuse.kubernetes import foreign, objects
 
 
 def one(kind: str, name: str, labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ OURS = {"app.kubernetes.io/name": "alluxio-fuse", "app.kubernetes.io/instance": 
     ],
 )
 def test_what_goes_with_the_namespace(found: dict[str, Any]) -> None:
-    assert space.of_others([found], "d") == []
+    assert foreign.of_others([found], "d") == []
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_what_goes_with_the_namespace(found: dict[str, Any]) -> None:
 )
 def test_what_is_not_ours_is_named(found: dict[str, Any]) -> None:
     kind, name = found["kind"], found["metadata"]["name"]
-    assert space.of_others([found], "d") == [f"{kind} {name}"]
+    assert foreign.of_others([found], "d") == [f"{kind} {name}"]
