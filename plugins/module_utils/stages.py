@@ -103,7 +103,7 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
         return Kept(True, False, found or {}, total, [], [])
     if served is None and (found is None or wanted.budget or not wanted.folder):
         raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
-    if served and (shown is None or (shown.kind == "source" and shown.device != served["device"])):
+    if served and (shown is None or (shown.kind != "whole" and shown.device != served["device"]) or not wanted.folder):
         compositions.publish(wanted.source, wanted.path)
     if not wanted.folder:
         return Kept(True, True, {}, total, [], [])
