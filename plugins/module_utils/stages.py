@@ -110,10 +110,14 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     folder = Path(wanted.folder)
     again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
     # the node was started again since, or a file was seen to differ: its medium is not taken at its word
-    if again and (wrong := staging.remove_wrong(str(folder / generation / FILES), wanted.processes)):
-        drop_record(folder, generation)
+    if again and found is not None:
+        drop_record(folder, generation)  # so that a copy is not whole that lacks what is removed now
+        wrong = staging.remove_wrong(str(folder / generation / FILES), wanted.processes)
         scrub.keep_record(folder / generation, scrub.Compared(mended=scrubbed.mended + len(wrong)))
-        found = None
+        if wrong:
+            found = None
+        else:
+            keep_record(folder, generation, found)
     if found is None:
         if served is None:
             raise NotMountedError(f"nothing is mounted at {wanted.source}, and files of {folder} have other bytes now")
