@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 WAIT_MS = 500
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LIMITS = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+MOST = 10_000  # processes and open files that a training may have in a container
 SAID = 5  # last lines of what a program says
 Problem = dict[str, str]
 
@@ -122,10 +125,17 @@ def command(program: dict[str, Any], orders: str, folders: Iterable[str], contai
     gpus = ["--device=nvidia.com/gpu=all"] if program.get("gpus") else []
     return [
         *("podman", "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"),
-        *("--ipc=host", "--ulimit=host", "--security-opt=label=disable", *gpus, *seen),
+        *("--ipc=host", *_limits(), "--security-opt=label=disable", *gpus, *seen),
         *(f"--volume={program['writable']}:{program['writable']}", "--entrypoint=python3"),
         *(program["image"], "-u", program["path"], orders),
     ]
+
+
+def _limits() -> list[str]:
+    """Limits of a container: ours, since podman's own may be more than this node can give."""
+    ours = {name: resource.getrlimit(number)[1] for name, number in LIMITS.items()}
+    most = {name: min(hard, MOST) if hard > 0 else MOST for name, hard in ours.items()}
+    return [f"--ulimit={name}={hard}:{hard}" for name, hard in most.items()]
 
 
 def compare(shown: Path, wanted: list[reader.Entry]) -> dict[str, Any]:

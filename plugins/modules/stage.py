@@ -133,8 +133,9 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     wanted = stages.Wanted(**{key: said[key] for key in WANTED})
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
-    assignments.assign(said["assignments"], wanted)
+    Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
     with assignments.alone(said["assignments"]):
+        assignments.assign(said["assignments"], wanted)
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
     if kept.complete and kept.problems:
         wrong = "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
