@@ -40,9 +40,11 @@ class Keeper:
     def _keep(self, wanted: stages.Wanted) -> str:
         try:
             kept = stages.keep(wanted, self._seconds)
+            if not kept.changed and not kept.former:
+                self._compare_one(wanted)
         except stages.NotMountedError as error:
             return str(error)
-        except (OSError, ValueError, compositions.InUseError) as error:
+        except (OSError, ValueError, RuntimeError, compositions.InUseError) as error:
             self._until[wanted.path] = _now() + WAIT_S
             return str(error)
         if kept.problems:
@@ -50,8 +52,6 @@ class Keeper:
             return "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
         if kept.former:
             self._until[wanted.path] = _now() + WAIT_S
-        elif not kept.changed:
-            self._compare_one(wanted)
         have, total = kept.staged.get("files", 0), kept.total["files"]
         return f"{have} of {total} files staged{'' if kept.complete else ', to be continued'}"
 

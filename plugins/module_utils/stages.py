@@ -111,8 +111,8 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
     # the node was started again since, or a file was seen to differ: its medium is not taken at its word
     if again and found is not None:
-        drop_record(folder, generation)  # so that a copy is not whole that lacks what is removed now
-        wrong = staging.remove_wrong(str(folder / generation / FILES), wanted.processes)
+        drop_record(folder, generation)  # so that a copy does not count as whole whose files are to be copied again
+        wrong = staging.disown_wrong(str(folder / generation / FILES), wanted.processes)
         scrub.keep_record(folder / generation, scrub.Compared(mended=scrubbed.mended + len(wrong)))
         if wrong:
             found = None

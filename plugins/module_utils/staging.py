@@ -76,19 +76,18 @@ def stage(
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
 
     former: folders of copies on the same medium, whose files are taken where their digest is the manifest's. It ends
-    after `seconds`, and what is still to be copied is when it is called again. chosen: paths of files, where not the
-    whole dataset is copied.
+    after `seconds` of copying, and what is still to be copied is when it is called again. chosen: paths of files, where
+    not the whole dataset is copied.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     for left in Path(folder).glob(f"{PART}*"):
         left.unlink()
-    until = time.monotonic() + seconds
 
     def copy_share(numbers: list[int]) -> Staged:
         copier = _Copier(source, folder, rights, numbers[0], former)
-        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), until)
+        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), seconds)
 
     shares = reader.fork_map(
         copy_share,
@@ -104,21 +103,31 @@ def stage(
     )
 
 
-def remove_wrong(folder: str, processes: int) -> list[str]:
-    """Reads a whole copy again and removes files whose bytes are not those that were copied; their paths."""
+def disown_wrong(folder: str, processes: int) -> list[str]:
+    """Reads a whole copy again; paths of files whose bytes are not those that were copied.
+
+    They lose their digest, so that they are copied again, and stay until there is another: readers may have them. A
+    file that has none was not copied, and goes.
+    """
     files = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
     shares = [files[number::processes] for number in range(processes)]
     found = reader.fork_map(lambda share: list(filter(is_wrong, share)), shares)
     wrong = [path for share in found for path in share]
     for path in wrong:
-        Path(path).unlink()
+        if digest_of(path):
+            os.removexattr(path, DIGEST)
+        else:
+            Path(path).unlink()
     return wrong
 
 
 def is_wrong(path: str) -> bool:
-    """Whether a staged file has other bytes than it was copied with."""
+    """Whether a staged file has other bytes than it was copied with, or cannot be read any more."""
     kept = digest_of(path)
-    return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)))[1] != kept[1]
+    try:
+        return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)))[1] != kept[1]
+    except OSError:
+        return True
 
 
 def digest_of(path: str | int) -> tuple[bytes, str] | None:
@@ -170,7 +179,9 @@ class _Copier:
         self._written: list[tuple[Path, Path]] = []
         self._bytes = 0
 
-    def copy_all(self, rows: Iterator[dict[str, Any]], until: float) -> Staged:
+    def copy_all(self, rows: Iterator[dict[str, Any]], seconds: float) -> Staged:
+        """The time counts from the first file that is missing: however many are there, each call copies some."""
+        until = None
         files = size = of_source = copied = 0
         complete = True
         problems: list[reader.Problem] = []
@@ -182,6 +193,7 @@ class _Copier:
                 continue
             kept = digest_of(str(path))
             if kept is None or (row["type"] == "file" and path.stat().st_size != row["size"]):
+                until = until or time.monotonic() + seconds
                 if time.monotonic() > until:
                     complete = False
                     continue

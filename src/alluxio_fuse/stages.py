@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse import keeper
@@ -61,9 +62,14 @@ def staged(plan: Plan, host: str) -> Staged:
 
 
 def stage_left(planned: Items, owned: Items) -> list[dict[str, Any]]:
-    """Items of the role's part of the ownership record that are not planned any more, in its order."""
+    """Items of the role's part of the ownership record that are not planned any more, in its order.
+
+    Where the folder of a copy is one of them, so is the mount that shows it: nobody reads what is removed.
+    """
     kept = {(one["kind"], one["id"]) for one in planned}
-    return [dict(item) for item in owned if (item["kind"], item["id"]) not in kept]
+    gone = [item for item in owned if (item["kind"], item["id"]) not in kept]
+    copies = {f"{PurePosixPath(item['id']).name}/data" for item in gone if item["data"]["contents"]}
+    return [dict(item) for item in owned if item in gone or (item["kind"] == "mount" and _end(item["id"]) in copies)]
 
 
 def recorded_mounts(owned: Items) -> RecordedMounts:
@@ -75,14 +81,17 @@ def recorded_mounts(owned: Items) -> RecordedMounts:
     return RecordedMounts(copies=copies, shared=[item for item in mounts if item not in copies])
 
 
+def _end(path: str) -> str:
+    return "/".join(PurePosixPath(path).parts[-2:])
+
+
 def _datasets(plan: Plan, host: str) -> list[dict[str, Any]]:
     found = []
     for dataset, fuse in plan.mounts(host).items():
         if "stage" in fuse:
             copy: PlannedStage = fuse["stage"].amount
-            about = {"folder": copy.folder, "path": copy.path, "parent": copy.parent, "per_file": copy.per_file}
-            budget = 0 if copy.share in (0, 1) else copy.footprint
-            found.append({"name": dataset, "source": fuse["mount_point"].amount, "budget": budget, **about})
+            about = {key: getattr(copy, key) for key in ("folder", "path", "parent", "budget", "per_file")}
+            found.append({"name": dataset, "source": fuse["mount_point"].amount, **about})
     return found
 
 

@@ -130,8 +130,8 @@ class Mounts:
             least = min(stage_footprint(shape.sizes, medium) for medium in PER_FILE)
             return nothing_staged(parent, least, layers=inputs.layers)
         medium, at = planned.space.medium, f"{folder(self._fleet, planned.space, 'stage')}/{shape.name}"
-        path, per_file = f"{parent['path']}/data", PER_FILE[medium]
-        copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, per_file)
+        path, budget = f"{parent['path']}/data", 0 if planned.share == 1 else planned.footprint
+        copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, budget, PER_FILE[medium])
         return stage(copy, shape.size)
 
     def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[PlannedCache]:

@@ -60,7 +60,8 @@ class PlannedStage:
     """A dataset's copy on a node: `folder` on the medium ("none" and "" without one), and `path` where it is read.
 
     parent: the folder above the path, which readers enter, {path, uid, gid, mode}. footprint: bytes of the medium.
-    share: part of the dataset's bytes. per_file: bytes that a file takes beside its blocks.
+    share: part of the dataset's bytes. budget: bytes that a part may take, 0 where the whole is copied or nothing.
+    per_file: bytes that a file takes beside its blocks.
     """
 
     medium: str
@@ -69,6 +70,7 @@ class PlannedStage:
     parent: dict[str, Any]
     footprint: int
     share: float = 1.0
+    budget: int = 0
     per_file: int = 0
 
 

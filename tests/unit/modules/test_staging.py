@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,13 +148,14 @@ def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
 
 
 def test_a_copy_is_not_taken_at_its_word(manifest: Path, source: Path, folder: Path) -> None:
-    """After a restart of the node: other bytes of the same size, and a file of which nothing is known, go."""
+    """After a restart of the node: other bytes of the same size are replaced, a file that was not copied goes."""
     stage(manifest, source, folder)
-    assert staging.remove_wrong(str(folder), processes=3) == []
+    assert staging.disown_wrong(str(folder), processes=3) == []
     (folder / "class0/7.jpg").write_bytes(b"x" * 7)
     (folder / "class1/unknown").write_bytes(b"")
-    wrong = sorted(staging.remove_wrong(str(folder), processes=3))
+    wrong = sorted(staging.disown_wrong(str(folder), processes=3))
     assert wrong == [str(folder / "class0/7.jpg"), str(folder / "class1/unknown")]
+    assert (folder / "class0/7.jpg").read_bytes() == b"x" * 7  # readers have it until there is another
     assert stage(manifest, source, folder).copied == 1
     assert tree(folder) == tree(source)
 
@@ -162,3 +164,30 @@ def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> No
     (source / "huge").write_bytes(bytes(20 << 20))
     with pytest.raises(OSError, match="No space left"):
         stage(save(source, tmp_path / "manifest.jsonl"), source, memory)
+
+
+def test_each_call_copies_some_however_many_are_there(
+    manifest: Path, source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage(manifest, source, folder)
+    (folder / "large").unlink()
+    really = staging.digest_of
+
+    def slowly(path: str) -> tuple[bytes, str] | None:
+        time.sleep(0.001)
+        return really(path)
+
+    monkeypatch.setattr(staging, "digest_of", slowly)
+    assert staging.stage(str(manifest), str(source), str(folder), OURS, processes=1, seconds=0.1).copied == 1
+
+
+def test_what_cannot_be_read_is_wrong(
+    folder: Path, manifest: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage(manifest, source, folder)
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.reader.file_digest", fail)
+    assert staging.is_wrong(str(folder / "large"))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import staging
 from fleets import Hosts, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.targets import targets
@@ -179,6 +181,20 @@ def test_small_files_of_a_part_come_first() -> None:
     assert staged_share(sizes, "ssd", 620 << 20) == pytest.approx(600 / 1100, abs=0.02)
     assert staged_share(sizes, "ssd", 0) == 0
     assert staged_share(sizes, "ssd", stage_footprint(sizes, "ssd")) == pytest.approx(1, abs=0.03)
+
+
+def test_a_copy_that_moves_takes_its_mount_along() -> None:
+    """The folder of before is removed, so nobody may read it: the path is let go, which refuses readers."""
+    before = stages.staged(planned(), "localhost").owned
+    now = stages.staged(planned(auto(bytes="90Ti")), "localhost").owned
+    left = {(item["kind"], item["id"]) for item in stages.stage_left(now, before)}
+    assert ("directory", "/var/lib/alluxio-fuse/stage/set") in left
+    assert ("mount", "/mnt/alluxio-fuse/set/data") in left
+    assert ("mount", "/mnt/alluxio-fuse/set") not in left
+
+
+def test_planner_and_node_count_a_copy_alike() -> None:
+    assert (stage_rules.BLOCK, stage_rules.ROOM) == (staging.BLOCK, staging.SPARE)
 
 
 def test_the_keeper_has_what_it_imports() -> None:
