@@ -27,8 +27,9 @@ class Proven(Dataset):
         root = f"{orders.root}/{below}".rstrip("/")
         found = datasets.ImageFolder(root)
         wanted = set(orders.files)
-        names = [(f"{below}{path[len(root) + 1 :]}", label) for path, label in found.samples]
-        self.images = [(name, label) for name, label in names if name in wanted]
+        names = [(f"{below}{path[len(root) + 1 :]}", found.classes[label]) for path, label in found.samples]
+        numbers = {name: number for number, name in enumerate(orders.classes)}
+        self.images = [(name, numbers[label]) for name, label in names if name in wanted]
         self._change = transforms.Compose(
             [
                 transforms.RandomResizedCrop(orders.size),

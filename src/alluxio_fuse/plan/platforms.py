@@ -36,6 +36,7 @@ _OF_FLUID: Final[Mapping[str, str]] = {
     "drift": "Fluid's controllers undo what differs from its objects; services.yml names what differs in those",
     "refresh": "nothing tells the FUSE of Fluid's pods to forget names: changes show within the freshness",
     "restore": "the journal of a cluster of Fluid's lives as long as its master's pod",
+    "train": "training runs on containers and host; on Kubernetes read with playbooks/check.yml",
     "tune": "settings of a mount are set on its node, and Fluid's mounts belong to Fluid",
     "unstick": "Fluid's own FUSE recovery mounts again (feature gate FuseRecovery)",
 }
@@ -49,5 +50,10 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = {
         by_fluid=True,
         lacks=_OF_FLUID,
     ),
-    "kubernetes": Capabilities(verbs=(*_ALL, *_CLUSTER, *_JOURNAL), runs_cluster=True, in_pods=True),
+    "kubernetes": Capabilities(
+        verbs=(*_ALL, *_CLUSTER, *_JOURNAL),
+        runs_cluster=True,
+        in_pods=True,
+        lacks={"train": _OF_FLUID["train"]},
+    ),
 }
