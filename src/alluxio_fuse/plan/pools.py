@@ -1,5 +1,6 @@
 """Pools: in a Kubernetes cluster, GPU nodes that have the same pods, since a DaemonSet is the same on every node."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from alluxio_fuse.plan.parts import PlannedPool
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.values import Amounts, Service, Value, amounts
 
+LONGEST = 30  # characters: names of pods hold those of the release and the dataset, too
 _OF_ALL = frozenset({"all", "ungrouped", "gpu_nodes", "masters"})
 _OF_THE_NODE = frozenset({"node", "master", "job_master"})
 
@@ -27,7 +29,7 @@ def pooled(
     """The plans with pods that are the same in each pool, and its name: that of an inventory group it holds whole.
 
     Within a group, nodes with and without a worker are apart. The pool of the first GPU node has no name: its pods keep
-    theirs when other pools come and go.
+    theirs while that node stays the first.
     """
     made = dict(plans)
     apart: dict[tuple[tuple[str, ...], bool], list[NodePlan]] = {}
@@ -48,6 +50,7 @@ def pooled(
     for _, kinds in pools:
         bearing = any(made[kind].hosts_worker for kind in kinds)
         name = "" if first in kinds else _name(kinds, nodes, "workers" if bearing else "mounts")
+        _refuse_name(name, problems)
         made |= {kind: _placed(made[kind], name, fleet) for kind in kinds}
     return {kind: one if kind.gpu_node else _placed(one, "", fleet) for kind, one in made.items()}
 
@@ -79,6 +82,17 @@ def _name(kinds: set[Kind], nodes: Sequence[Node], suffix: str) -> str:
     whole = sorted(here.keys() - beyond, key=lambda group: (-here[group], group))
     name = whole[0] if whole else "-".join([*sorted(here), suffix])
     return name.replace("_", "-").lower()
+
+
+def _refuse_name(name: str, problems: Problems) -> None:
+    """What no label and no DaemonSet may be called, before nodes get it as a label."""
+    if name and (len(name) > LONGEST or not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name)):
+        problems.refuse(
+            "gpu_nodes",
+            name,
+            f"a pool is called by its inventory group, in at most {LONGEST} letters, digits and dashes",
+            "give the group below gpu_nodes a shorter name of these",
+        )
 
 
 def _placed(planned: NodePlan, pool: str, fleet: Fleet) -> NodePlan:

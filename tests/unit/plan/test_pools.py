@@ -51,6 +51,12 @@ def test_pods_find_their_nodes_by_the_amount_of_a_label() -> None:
     assert labels["t4-1"].keys() == labels["a100-1"].keys()
 
 
+@pytest.mark.parametrize("group", ["us_east_1_p4de_24xlarge_a100_80gb", "gpu_a100_"])
+def test_a_group_that_no_label_can_name_is_refused(group: str) -> None:
+    with pytest.raises(Refused, match="a pool is called by its inventory group"):
+        planned({"t4-1": SMALL, "a100-1": (1024, [group])})
+
+
 def test_groups_of_nodes_alike_are_one_pool() -> None:
     made = planned({"a": (256, ["rack_1"]), "b": (256, ["rack_2"])})
     assert pools(made) == {"": ["a", "b"]}
