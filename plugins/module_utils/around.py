@@ -25,7 +25,7 @@ def settled(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def foreign_share() -> float:
-    """Share of the node's processors that are busy while nothing is read here, so with somebody else's work."""
+    """Share of the node's processors that other programs keep busy: this one reads nothing meanwhile."""
     busy, begin = reader.busy_seconds(), time.monotonic()
     time.sleep(LISTEN_S)
     return (reader.busy_seconds() - busy) / (time.monotonic() - begin) / (os.cpu_count() or 1)

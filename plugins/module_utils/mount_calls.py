@@ -52,7 +52,7 @@ def detach(path: str) -> None:
 
 
 def leave_namespace() -> None:
-    """Gives this process mounts of its own: those that it makes from now on nobody else sees."""
+    """Gives this process mounts of its own: no other process sees those that it makes from now on."""
     if _LIBC.unshare(CLONE_NEWNS) < 0:
         raise _error("unshare of the mounts")
     _mount("none", "/", None, MS_REC | MS_PRIVATE, "")

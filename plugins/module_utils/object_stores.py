@@ -11,7 +11,7 @@ SCHEMES = ("s3://", "oss://")
 KEYS = ("access_key", "secret_key", "security_token")
 
 Keys = dict[str, str]
-"""access_key and secret_key, and of temporary ones security_token; empty where there is none."""
+"""access_key and secret_key, and of temporary keys security_token; each is empty where the user gives none."""
 
 
 def wrong_keys(source: str, settings: dict[str, Any], keys: Keys) -> tuple[str, str] | None:

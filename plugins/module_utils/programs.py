@@ -69,7 +69,7 @@ class Program:
 
 
 def _readable(stream: int) -> bool:
-    """Whether a program has said something within a moment; Left, if nobody waits for our own answer any more."""
+    """Whether a program has said something within a moment; Left, if the caller of this module has ended."""
     wait = select.poll()
     wait.register(stream, select.POLLIN)
     own = sys.stdout.fileno()

@@ -17,6 +17,10 @@ from alluxio_fuse.plan.refusals import Refused
 FOLDER = IMAGENET | {"source": "file:///data/imagenet"}
 CLAIM = {"claims": {"imagenet": "nfs"}}
 Facts = dict[str, Any]
+ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
+    "source": "oss://training/imagenet",
+    "oss": {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"},
+}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +59,14 @@ Facts = dict[str, Any]
         (
             {"alluxio_fluid": {"runtime": "jindo"}} | {"alluxio_datasets": [IMAGENET]},
             "alluxio_datasets[0].source",
-            "oss://",
+            "for claims",
             "alluxio",
+        ),
+        (
+            {"alluxio_fluid": {}, "alluxio_datasets": [ON_OSS]},
+            "alluxio_datasets[0].source",
+            "no oss:// source",
+            "platform kubernetes",
         ),
         ({"alluxio_kubernetes": {"storage_class": "fast"}}, "alluxio_kubernetes.storage_class", "chart", "remove it"),
         ({"alluxio_port_offset": 100}, "alluxio_port_offset", "networks of their own", "remove it"),

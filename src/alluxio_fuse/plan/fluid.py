@@ -65,6 +65,9 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
             "Fluid reads a folder through a PersistentVolumeClaim, and none is named",
             f"write alluxio_fluid: {{claims: {{{dataset.name}: <claim>}}}}, also where the folder is on NFS",
         )
+    if dataset.source.startswith("oss://"):
+        reason = "Fluid was given no oss:// source here yet: temporary keys and other images would fail"
+        yield Finding(f"{where}.source", dataset.source, reason, "use platform kubernetes, or see docs/fluid.md")
     if claim is not None and not dataset.source.startswith("file://"):
         yield Finding(
             f"alluxio_fluid.claims.{dataset.name}",
@@ -84,12 +87,12 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
 
 
 def _jindo(where: str, dataset: Dataset) -> Iterator[Finding]:
-    """What Jindo reads here: OSS, and claims."""
-    if not dataset.source.startswith("oss://"):
+    """What Jindo reads here: claims."""
+    if not dataset.source.startswith("oss://"):  # which is refused with any runtime
         yield Finding(
             f"{where}.source",
             dataset.source,
-            "JindoRuntime is rendered for oss:// sources and for claims",
+            "JindoRuntime is rendered for claims",
             "write alluxio_fluid: {runtime: alluxio}",
         )
 
