@@ -465,6 +465,9 @@ class CheckBudget(Strict):
     seconds: Whole = Field(600, ge=1, description="Seconds of reading.")
 
 
+RESNET50 = "resnet50"
+
+
 class Train(Strict):
     """What playbooks/train.yml trains, and with what; see docs/train.md."""
 
@@ -491,6 +494,11 @@ class Train(Strict):
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")
     local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @property
+    def is_resnet50(self) -> bool:
+        """Whether it trains what workload `resnet50` means: that model, on images of 224 pixels."""
+        return (self.model, self.size) == (RESNET50, 224)
 
     @model_validator(mode="after")
     def _runs_somewhere(self) -> Self:
