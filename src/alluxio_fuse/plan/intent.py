@@ -473,7 +473,10 @@ class Train(Strict):
 
     python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
     image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
-    program: Literal["pytorch", "paddle"] = Field("pytorch", description="Which of the bundle's programs trains.")
+    program: Annotated[str, Field(pattern=r"^(pytorch|paddle|/.+\.py)$")] = Field(
+        "pytorch",
+        description="The bundle's program that trains, pytorch or paddle; or the path of your own on the controller.",
+    )
     model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
         "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
     )
@@ -497,8 +500,8 @@ class Train(Strict):
 
     @property
     def is_resnet50(self) -> bool:
-        """Whether it trains what workload `resnet50` means: that model, on images of 224 pixels."""
-        return (self.model, self.size) == (RESNET50, 224)
+        """Whether it trains what workload `resnet50` means: that model on images of 224 pixels, by a known program."""
+        return (self.model, self.size) == (RESNET50, 224) and not self.program.startswith("/")
 
     @model_validator(mode="after")
     def _runs_somewhere(self) -> Self:

@@ -166,7 +166,7 @@ def test_what_one_gpu_reached_becomes_the_need_of_later_plans(run: Made) -> None
     runs = [run("synthetic", "", "", images_per_s=5400.0, **GPU), run("mount", "worker", images_per_s=900.0, **GPU)]
     need = {"images_per_s": 2700.0, "image_bytes": BYTES // IMAGES, "at": "2026-11-25T08:00:00Z"}
     assert train_need(runs, settings, FACTS) == {"workload": "resnet50", "gpu": GPU["device"], "need": need}
-    for other in ({"gpus": 0}, {"model": "resnet152"}, {"size": 128}):
+    for other in ({"gpus": 0}, {"model": "resnet152"}, {"size": 128}, {"program": "/home/me/own.py"}):
         assert train_need(runs, settings | other, FACTS) == {}
     assert train_need(runs[1:], settings, FACTS) == {}
 
