@@ -160,7 +160,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         load=_load(shapes, datasets, intent.alluxio_room, nodes, workers),
         overrides=overrides,
         scarce_cpus=any(requests_scarce(_cpus_left(node.kind), datasets) for node in mounting),
-        trained=trained_needs(facts),
+        trained=trained_needs({name: one.trained for name, one in facts.items()}),
     )
 
 

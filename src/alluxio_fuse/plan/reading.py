@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from alluxio_fuse.plan.distributions import LIBFUSE, release
-from alluxio_fuse.plan.facts import BlockDevice, Facts, Source
+from alluxio_fuse.plan.facts import BlockDevice, Facts, Source, Trained
 from alluxio_fuse.plan.fleet import Kind
 from alluxio_fuse.plan.intent import (
     FLEET_VARIABLES,
@@ -154,11 +154,14 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
         return None
 
 
-def trained_needs(facts: Mapping[str, Facts]) -> tuple[TrainedNeed, ...]:
-    """What trainings have measured, the highest of each GPU model and workload: one for all nodes."""
+def trained_needs(trained: Mapping[str, Mapping[str, Trained]]) -> tuple[TrainedNeed, ...]:
+    """What trainings have measured, the highest of each GPU model and workload: one for all nodes.
+
+    trained: by node and workload.
+    """
     highest: dict[tuple[str, str], TrainedNeed] = {}
-    for node, found in sorted(facts.items()):
-        for workload, one in found.trained.items():
+    for node, found in sorted(trained.items()):
+        for workload, one in found.items():
             where = f"{node} at {one.at}"
             need = TrainedNeed(gpu_model(one.gpu), workload, one.images_per_s, one.image_bytes, where)
             key = need.model, workload

@@ -2,7 +2,7 @@
 
 import pytest
 
-from alluxio_fuse.plan.facts import Facts, Trained
+from alluxio_fuse.plan.facts import Trained
 from alluxio_fuse.plan.reading import trained_needs
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory, understore
 from alluxio_fuse.plan.units import GIB, KIB, MIB
@@ -212,9 +212,8 @@ def test_what_a_training_measured_counts_before_the_figure_of_another_model() ->
 
 
 def test_all_nodes_are_held_to_the_highest_need_that_a_training_measured() -> None:
-    def node(images_per_s: float) -> Facts:
-        measured = Trained(gpu="Tesla T4", images_per_s=images_per_s, image_bytes=1e5, at="now")
-        return Facts.model_construct(trained={"resnet50": measured})
+    def node(images_per_s: float) -> dict[str, Trained]:
+        return {"resnet50": Trained(gpu="Tesla T4", images_per_s=images_per_s, image_bytes=1e5, at="now")}
 
     (need,) = trained_needs({"a": node(300), "b": node(310), "c": node(290)})
     assert (need.model, need.samples_per_s, need.where) == (gate.gpu_model("Tesla T4"), 310, "b at now")
