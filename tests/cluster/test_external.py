@@ -1,4 +1,4 @@
-"""A release that another tool installs, in the lab or in the cluster of KUBECONFIG."""
+"""A release that another tool installs, in the lab."""
 
 from __future__ import annotations
 

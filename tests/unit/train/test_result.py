@@ -118,6 +118,8 @@ def test_on_gpus_the_first_losses_count_since_rounding_grows_from_step_to_step(r
         for path, state, losses in (("source", "uncached", source), ("mount", "worker", mount))
     ]
     assert "PASS: 2 loss curves of 6 steps are equal within 1% in the first 5" in said(result(*runs))
+    runs[1]["epochs"] = [epoch("mount", "worker", losses=mount[:5])]
+    assert "FAIL: losses of 1: mount and of 1: source differ from step 6 on" in said(result(*runs))
 
 
 def test_a_program_that_ends_early_fails(run: Made) -> None:
