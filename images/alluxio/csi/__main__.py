@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
+import api_pb2
+import csi_pb2
 import csi_services
 import grpc
 from csi_datasets import Dataset
-
-import api_pb2
-import csi_pb2
 
 #: There while the kubelet has accepted the plugin.
 REGISTERED = Path("/tmp/registered")  # noqa: S108 (the container's own)

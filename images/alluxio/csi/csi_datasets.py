@@ -46,14 +46,14 @@ class Dataset:
             owner = (self.parent / ".owner").read_text().strip()
         except OSError as error:
             raise self._not(
-                f"nothing serves it on node {self.node}: {error.strerror}: {self.parent / '.owner'}. Place the pod on a "
-                "node with a FUSE pod of the dataset, or give this node one (fuse.nodeSelector, fuse.tolerations)"
+                f"nothing serves it on node {self.node}: {error.strerror}: {self.parent / '.owner'}. Place the pod on "
+                "a node with a FUSE pod of the dataset, or give this node one (fuse.nodeSelector, fuse.tolerations)"
             ) from error
         if owner != self.owner:
             raise self._not(
                 f"{self.parent} on node {self.node} belongs to {owner}: give one of them another fuse.mountRoot"
             )
-        if csi_mounts.mount_at(point) is None:
+        if point not in csi_mounts.points():
             raise self._not(f"nothing is mounted at {point} on node {self.node} yet: the FUSE pod there says why")
         return self._ask(point)
 
@@ -75,8 +75,8 @@ class Dataset:
                     if pipe:
                         pipe.close()
                 raise self._not(
-                    f"its mount on node {self.node} did not answer within {self.seconds:.0f} s: restart its FUSE pod there"
-                    " if that lasts"
+                    f"its mount on node {self.node} did not answer within {self.seconds:.0f} s: "
+                    "if that lasts, restart its FUSE pod there"
                 ) from error
             if self._asked.returncode != 0:
                 raise self._not(

@@ -7,7 +7,6 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 # linux/mount.h
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 0x1, 0x2, 0x4, 0x20, 0x1000, 0x4000, 1 << 19
@@ -16,29 +15,14 @@ MNT_DETACH, UMOUNT_NOFOLLOW = 0x2, 0x8
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-class Mount(NamedTuple):
-    """A line of mountinfo: where, what folder of which device, and whether it is read-only there."""
-
-    point: str
-    device: str
-    root: str
-    read_only: bool
-
-
-def mounts() -> list[Mount]:
-    """What this process sees, in the order of mounting."""
+def points() -> list[str]:
+    """Where something is mounted, in the order of mounting."""
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    fields = [line.split(" ") for line in lines]
-    return [Mount(_unescaped(one[4]), one[2], _unescaped(one[3]), "ro" in one[5].split(",")) for one in fields]
+    return [_unescaped(line.split(" ")[4]) for line in lines]
 
 
-def mount_at(path: str) -> Mount | None:
-    """The topmost mount at a path."""
-    return next((one for one in reversed(mounts()) if one.point == path), None)
-
-
-def bind(source: str, target: str, *, read_only: bool) -> None:
-    """Mounts a folder, with all that is and will be mounted below it, at another place.
+def bind(source: str, target: str) -> None:
+    """Mounts a folder, with all that is and will be mounted below it, at another place; the folder itself read-only.
 
     It is put together out of sight: where `target` is shared with the node, the node gets it as it is attached.
     """
@@ -47,8 +31,7 @@ def bind(source: str, target: str, *, read_only: bool) -> None:
         try:
             # What is mounted below the source comes to the target; nothing goes the other way.
             _mount("none", staging, MS_SLAVE | MS_REC)
-            if read_only:
-                _mount("none", staging, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+            _mount("none", staging, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
             _mount(staging, target, MS_BIND | MS_REC)
         finally:
             _unmount(staging, MNT_DETACH)
@@ -57,8 +40,8 @@ def bind(source: str, target: str, *, read_only: bool) -> None:
 def unmount(target: str) -> None:
     """Unmounts what is mounted at a folder and below it, the last first; an OSError where something uses it."""
     below = f"{target}/"
-    for one in reversed([one for one in mounts() if one.point == target or one.point.startswith(below)]):
-        _unmount(one.point)
+    for point in reversed([one for one in points() if one == target or one.startswith(below)]):
+        _unmount(point)
 
 
 def _mount(source: str, path: str, flags: int) -> None:

@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
+import api_pb2
 import csi_mounts
+import csi_pb2
 import grpc
 from csi_datasets import Dataset, NotServedError, Space
-
-import api_pb2
-import csi_pb2
 
 Call = grpc.ServicerContext
 
@@ -93,12 +92,15 @@ class Node:
                 return csi_pb2.NodePublishVolumeResponse()
         self._space(dataset, call)
         with self._changes:
-            if csi_mounts.mount_at(target):
+            if target in csi_mounts.points():
                 call.abort(
                     grpc.StatusCode.FAILED_PRECONDITION, f"{target} on node {self._node} shows something else already"
                 )
             Path(target).mkdir(mode=0o750, exist_ok=True)
-            csi_mounts.bind(str(dataset.parent), target, read_only=not dataset.writable)
+            csi_mounts.bind(str(dataset.parent), target)
+        about = request.volume_context
+        pod = "/".join(about.get(f"csi.storage.k8s.io/pod.{key}", "") for key in ("namespace", "name"))
+        print(f"{self._node}: {dataset.name} for pod {pod}", flush=True)
         return csi_pb2.NodePublishVolumeResponse()
 
     def NodeUnpublishVolume(self, request: Any, call: Call) -> Any:  # noqa: N802
@@ -113,7 +115,8 @@ class Node:
             except OSError as error:
                 if error.errno not in (errno.EBUSY, errno.ENOTEMPTY, errno.ENOTDIR):
                     raise
-                why = f"{target} on node {self._node} stays: {error.strerror}: end who uses it, or move away what is in it"
+                end = "end who uses it, or move away what is in it"
+                why = f"{target} on node {self._node} stays: {error.strerror}: {end}"
                 call.abort(grpc.StatusCode.FAILED_PRECONDITION, why)
         return csi_pb2.NodeUnpublishVolumeResponse()
 
@@ -181,7 +184,7 @@ def _refuse_kinds(capability: Any, call: Call) -> None:
 
 def _shows(target: str, dataset: Dataset) -> bool:
     """Whether a folder shows the dataset: the same folder of the same device as its parent."""
-    if csi_mounts.mount_at(target) is None:
+    if target not in csi_mounts.points():
         return False
     try:
         return Path(target).samefile(dataset.parent)

@@ -21,10 +21,10 @@ from csi_node import DRIVER, PLUGIN, ROOT, Client, Node
 @pytest.fixture(scope="session")
 def definitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The official definitions as Python, made as the image makes them."""
-    fetch = [sys.executable, ROOT / "scripts" / "tools.py", "go"]
+    fetch = [sys.executable, str(ROOT / "scripts" / "tools.py"), "go"]
     tools = subprocess.run(fetch, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     made = tmp_path_factory.mktemp("definitions")
-    command = [sys.executable, PLUGIN / "csi_definitions.py", made, sys.executable, "-m", "grpc_tools.protoc"]
+    command = [sys.executable, str(PLUGIN / "csi_definitions.py"), str(made), sys.executable, "-m", "grpc_tools.protoc"]
     subprocess.run(command, check=True, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
     sys.path.insert(0, str(made))
     return made

@@ -1,4 +1,4 @@
-"""A node with a kubelet's folder and datasets, in a mount namespace of its own, the plugin in a container, a kubelet."""
+"""A node in a mount namespace of its own, the plugin in a container there, and the calls of its kubelet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ while True:
 
 
 class Node:
-    """The node's own namespace; the plugin has /container, with the kubelet's folder shared and the datasets as a slave."""
+    """The node. The plugin has folder `c`: in it the kubelet's folder, shared, and the datasets, as a slave."""
 
     def __init__(self, folder: Path, definitions: Path) -> None:
         self.folder, self._definitions = folder, definitions
@@ -105,11 +105,11 @@ class Node:
             f" && mount --rbind {self.datasets} {inside}/mnt && mount --make-rslave {inside}/mnt"
             f" && mount --rbind {self.kubelet} {inside}/kubelet"
         )
-        said = f"--driver={DRIVER} --node=n1 --owner={OWNER} --root={inside}/mnt --kubelet={inside}/kubelet {' '.join(datasets)}"
+        said = f"--driver={DRIVER} --node=n1 --owner={OWNER} --root={inside}/mnt --kubelet={inside}/kubelet"
         command = [*self.enter(), "unshare", "--mount", "--propagation", "unchanged", "bash", "-euc"]
         environment = {**os.environ, "PYTHONPATH": str(self._definitions), "GRPC_VERBOSITY": "ERROR"}
         self.plugin = subprocess.Popen(
-            [*command, f"{places} && exec {sys.executable} {PLUGIN} {said}"],
+            [*command, f"{places} && exec {sys.executable} {PLUGIN} {said} {' '.join(datasets)}"],
             stdout=subprocess.PIPE,
             text=True,
             env=environment,
@@ -183,4 +183,4 @@ class Client:
         """Code and words of a call that must fail."""
         with pytest.raises(grpc.RpcError) as caught:
             getattr(self, method)(*arguments, **fields)
-        return caught.value.code().name, caught.value.details()
+        return caught.value.code().name, str(caught.value.details())
