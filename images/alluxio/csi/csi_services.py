@@ -122,10 +122,11 @@ class Node:
 
     def NodeGetVolumeStats(self, request: Any, call: Call) -> Any:  # noqa: N802
         """Bytes and inodes of the dataset, as `df` has them."""
-        target = self._target(request, request.volume_path, call)
-        shown = next((one for one in self._datasets.values() if _shows(target, one)), None)
+        if not request.volume_id or not request.volume_path:
+            _refuse(call, "volume_id or volume_path is empty")
+        shown = next((one for one in self._datasets.values() if _shows(request.volume_path, one)), None)
         if shown is None:
-            call.abort(grpc.StatusCode.NOT_FOUND, f"{target} on node {self._node} shows no dataset")
+            call.abort(grpc.StatusCode.NOT_FOUND, f"{request.volume_path} on node {self._node} shows no dataset")
         kinds = csi_pb2.VolumeUsage
         size, inodes = self._space(shown, call)
         return csi_pb2.NodeGetVolumeStatsResponse(usage=[_usage(kinds.BYTES, size), _usage(kinds.INODES, inodes)])

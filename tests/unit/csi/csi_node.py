@@ -97,12 +97,12 @@ class Node:
             finally:
                 running.kill()
 
-    def start(self, *datasets: str) -> None:
-        """Runs the plugin as its container would, and waits for its sockets."""
+    def start(self, *datasets: str, propagation: str = "rslave") -> None:
+        """Runs the plugin as its container would, and waits for its sockets. propagation: of the datasets' mounts."""
         inside = self.container
         places = (
             f"mount -t tmpfs container {inside} && mkdir {inside}/mnt {inside}/kubelet"
-            f" && mount --rbind {self.datasets} {inside}/mnt && mount --make-rslave {inside}/mnt"
+            f" && mount --rbind {self.datasets} {inside}/mnt && mount --make-{propagation} {inside}/mnt"
             f" && mount --rbind {self.kubelet} {inside}/kubelet"
         )
         said = f"--driver={DRIVER} --node=n1 --owner={OWNER} --root={inside}/mnt --kubelet={inside}/kubelet"

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
-from csi_node import Client, Node
+from csi_node import DRIVER, ROOT, Client, Node
 
 
 def read(command: list[str], path: str) -> str:
@@ -73,6 +75,16 @@ def test_giving_a_volume_back_leaves_the_dataset_and_other_pods(node: Node, clie
     assert mounted(node, node.seen("p1")) == []
     assert node.shell(f"cat {parent}/data/file") == "first\n"
     assert shown(node, "p2") == "first"
+
+
+def test_a_plugin_that_shares_the_datasets_by_mistake_takes_no_mount_from_the_node(node: Node, csi: Any) -> None:
+    parent = node.serve("imagenet")
+    node.start("--dataset=imagenet", propagation="rshared")
+    with grpc.insecure_channel(f"unix://{node.kubelet}/plugins/{DRIVER}/csi.sock") as channel:
+        client = Client(csi, channel)
+        client.publish(node.target("p1"))
+        client.unpublish(node.target("p1"))
+    assert node.shell(f"cat {parent}/data/file") == "first\n"
 
 
 def test_a_file_in_the_folder_of_a_volume_is_never_deleted(node: Node, client: Client) -> None:
@@ -208,6 +220,21 @@ def test_a_restarted_fuse_in_a_running_container(node: Node, client: Client, pro
         node.serve("imagenet", "second")
         assert afterwards in read(container, "/srv/data/file")
         assert shown(node) == "second"
+
+
+def test_another_copy_in_the_place_of_a_staged_one_comes_to_running_containers(node: Node, client: Client) -> None:
+    """As a keeper puts it there: beneath the former copy, which is then taken away from above it."""
+    parent = node.serve("imagenet")
+    client.publish(node.target("p1"))
+    made = node.folder / "made"
+    made.mkdir()
+    node.shell(f"mount -t tmpfs staged {made} && echo second > {made}/file")
+    calls = "from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls as calls"
+    exchange = f"calls.attach(calls.copy('{made}'), '{parent}/data', beneath=True); calls.detach('{parent}/data')"
+    with node.consumer("p1", "slave") as container:
+        assert read(container, "/srv/data/file") == "first"
+        node.shell(f'PYTHONPATH={ROOT}/collections {sys.executable} -c "{calls}; {exchange}"')
+        assert read(container, "/srv/data/file") == "second"
 
 
 def test_a_container_cannot_change_the_nodes_mounts(node: Node, client: Client) -> None:
