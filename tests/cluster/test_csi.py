@@ -53,7 +53,7 @@ def told(cluster: Cluster, name: str) -> str:
 @pytest.fixture(scope="module")
 def nodes(cluster: Cluster) -> list[str]:
     """GPU nodes, of which the first serves from the beginning."""
-    return cluster.gpu_nodes()[:2]
+    return list(cluster.gpu_nodes()[:2])
 
 
 @pytest.fixture(scope="module", autouse=True)

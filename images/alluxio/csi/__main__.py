@@ -71,12 +71,10 @@ def main() -> int:
     server.add_generic_rpc_handlers(csi_services.handlers(api_pb2, {"Registration": registering}))
     REGISTERED.unlink(missing_ok=True)
     for path in (socket, registration):  # the kubelet looks once the second is there
-        path.unlink(missing_ok=True)
         server.add_insecure_port(f"unix://{path}")
     server.start()
     print(f"{said.node}: {said.driver} serves {', '.join(datasets) or 'no dataset'}", flush=True)
     ended.wait()
-    registration.unlink(missing_ok=True)
     server.stop(grace=5).wait()
     return 1 if refused else 0
 

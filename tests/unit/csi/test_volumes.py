@@ -113,6 +113,15 @@ def test_a_volume_in_use_stays_until_it_is_not(node: Node, client: Client) -> No
     assert not node.seen("p1").exists()
 
 
+def test_what_others_mounted_at_the_folder_of_a_volume_stays(node: Node, client: Client) -> None:
+    node.serve("imagenet")
+    target = node.target("p1")
+    node.shell(f"mkdir {node.seen('p1')} && mount -t tmpfs theirs {node.seen('p1')}")
+    code, words = client.refused("publish", target)
+    assert (code, "shows something else already" in words) == ("FAILED_PRECONDITION", True)
+    assert len(mounted(node, node.seen("p1"))) == 1
+
+
 @pytest.mark.parametrize(
     ("fields", "code", "words"),
     [
