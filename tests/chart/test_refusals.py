@@ -117,6 +117,18 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {**pools({}), **datasets({"fuse": {"nodeSelector": {"gpu": "t4"}}})},
         "datasets[0].fuse.nodeSelector places a dataset in all pools alike",
     ),
+    "volumes without FUSE": (
+        {"csi": {"enabled": True}, "fuse": {"enabled": False}},
+        "csi.enabled: volumes show what FUSE mounts, and fuse.enabled is false: write csi.enabled false",
+    ),
+    "volumes by the official image": (
+        {"csi": {"enabled": True}, "image": OFFICIAL},
+        "csi.enabled: the official image has no plugin for node and kubelet: write image.kind project",
+    ),
+    "claims of no driver": (
+        {"csi": {"claims": ["vision"]}},
+        "csi.claims lead to volumes of the CSI driver, and csi.enabled is false: write csi.enabled true",
+    ),
     "derived property": (
         worker(properties={"alluxio.worker.tieredstore.levels": "2"}),
         "worker.properties holds alluxio.worker.tieredstore.levels: write worker.tiers",

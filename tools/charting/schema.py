@@ -268,6 +268,16 @@ VALUES: dict[str, Schema] = {
             "startupTaint": closed({"enabled": BOOL, "key": string(r"^[^=:\s]+$")}),
         }
     ),
+    "csi": closed(
+        {
+            "enabled": BOOL,
+            "claims": items(NAME, uniqueItems=True),
+            "kubeletFolder": PATH,
+            "resources": ref("resources"),
+            **PLACE,
+            "affinity": ref("affinity"),
+        }
+    ),
     "mounts": closed({"interval": integer(10), "resources": ref("resources"), **PLACE}),
     "shortCircuit": closed({"enabled": BOOL, "path": ref("optionalPath")}),
     "serviceAccount": closed({"annotations": LABELS}),

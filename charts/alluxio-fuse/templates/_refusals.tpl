@@ -39,6 +39,19 @@ datasets[{{ $index }}].fuse.{{ $key }} places a dataset on some nodes, but fuse.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if $values.csi.enabled }}
+{{- if not $values.fuse.enabled }}
+csi.enabled: volumes show what FUSE mounts, and fuse.enabled is false: write csi.enabled false
+{{- end }}
+{{- if eq $values.image.kind "official" }}
+csi.enabled: the official image has no plugin for node and kubelet: write image.kind project, or csi.enabled false
+{{- end }}
+{{- if gt (len (include "alluxio.csiDriver" .)) 63 }}
+csi.enabled: the driver's name {{ include "alluxio.csiDriver" . }} is longer than 63 characters: shorten the namespace's or the release's name
+{{- end }}
+{{- else if $values.csi.claims }}
+csi.claims lead to volumes of the CSI driver, and csi.enabled is false: write csi.enabled true, or datasets[].claims
+{{- end }}
 {{- if and $values.networkPolicy.enabled $values.monitoring.podMonitor.enabled (not $values.networkPolicy.metrics) }}
 monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: name Prometheus there
 {{- end }}

@@ -88,6 +88,7 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
             "settingsPath": _settings_path(nodes) if fleet["node_access"] else "",
             **on_fuse,
         },
+        "csi": _on_nodes_of(cluster, names.node_label(name, "fuse")),
         "mounts": on_master,
         "networkPolicy": {"metrics": _readers_of_counters(name, nodes_addresses)},
     }
@@ -125,6 +126,15 @@ def _settings_path(nodes: Nodes) -> str:
 def _placed(cluster: Kubernetes, selector: Mapping[str, str]) -> Amounts:
     tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations]
     return {"nodeSelector": dict(selector), "tolerations": tolerations}
+
+
+def _on_nodes_of(cluster: Kubernetes, label: str) -> Amounts:
+    """On the nodes of every pool, which have the label with another value each."""
+    if cluster.node_selector:
+        return {"nodeSelector": dict(cluster.node_selector)}
+    term = {"matchExpressions": [{"key": label, "operator": "Exists"}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"affinity": {"nodeAffinity": required}}
 
 
 def _private_ca(plan: Plan) -> bool:

@@ -60,10 +60,15 @@ def _others(pods: Iterable[Mapping[str, Any]], deployment: str, claim: str) -> d
         about, spec = pod["metadata"], pod["spec"]
         if not _runs(pod) or is_ours(about.get("labels"), deployment):
             continue
-        folders = [one["hostPath"]["path"] for one in spec.get("volumes") or [] if "hostPath" in one]
-        claims = [one[_CLAIM]["claimName"] for one in spec.get("volumes") or [] if _CLAIM in one]
-        mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders) or any(
-            f"{about['namespace']}/{name}" == claim for name in claims
+        volumes = spec.get("volumes") or []
+        folders = [one["hostPath"]["path"] for one in volumes if "hostPath" in one]
+        claims = [one[_CLAIM]["claimName"] for one in volumes if _CLAIM in one]
+        # Of the release's CSI driver, `<deployment>.<namespace>`, and of its claims, `<dataset>.<driver>`.
+        driven = [f".{one['csi']['driver']}" for one in volumes if "csi" in one] + claims
+        mounted = (
+            any(PurePosixPath(folder).is_relative_to(root) for folder in folders)
+            or any(f"{about['namespace']}/{name}" == claim for name in claims)
+            or any(f".{deployment}." in name for name in driven)
         )
         node, name = spec["nodeName"], f"pod {about['namespace']}/{about['name']}"
         if mounted:

@@ -312,6 +312,7 @@ class Mirrors(Strict):
 
     maven: str | None = None
     debian: str | None = None
+    go: str | None = None
 
 
 def _master(value: str) -> str:

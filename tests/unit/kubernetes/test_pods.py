@@ -77,6 +77,14 @@ def folder(path: str) -> dict[str, Any]:
     return {"volumes": [{"name": "v", "hostPath": {"path": path}}, {"name": "e", "emptyDir": {}}]}
 
 
+def inline(driver: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "csi": {"driver": driver}}]}
+
+
+def claim(name: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]}
+
+
 GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
 
 
@@ -86,6 +94,11 @@ GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "
         (folder("/mnt/a/imagenet"), True),
         (folder("/mnt/a"), True),
         (folder("/mnt/ab/imagenet"), False),
+        (inline("a.data"), True),
+        (inline("ab.data"), False),
+        (inline("data.a"), False),
+        (claim("imagenet.a.data"), True),
+        (claim("imagenet.b.data"), False),
         (folder("/"), False),  # monitoring of the node, on every node
         (GPU, True),
         ({}, False),
