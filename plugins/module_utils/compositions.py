@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ansible_collections.alluxio.fuse.plugins.module_utils import mount_calls, mount_table, users
 from ansible_collections.alluxio.fuse.plugins.module_utils.staging import Rights
 
-SOURCE = "alluxio-fuse-stage"  # what the overlays are called in the mount table, before what their makers add
+SOURCE = users.STAGE  # what the overlays are called in the mount table, before what their makers add
 PROBE_S = 10.0
 LOOK_S = 2.0  # a reader may open a file only now and then
 REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"

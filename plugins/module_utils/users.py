@@ -18,6 +18,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import (
 from ansible_collections.alluxio.fuse.plugins.module_utils.opens import openers
 
 BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
+STAGE = "alluxio-fuse-stage"  # what overlays of staged parts are called, before what of which FUSE mount they show
 QUERY = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
 TIMEOUT_S = 10.0
 
@@ -25,6 +26,7 @@ TIMEOUT_S = 10.0
 def readers_at(path: str, mounts: Sequence[Mount], seconds: float = 0) -> list[str]:
     """Processes that have a file open or mapped of what is mounted at `path` or below it, whatever its kind.
 
+    Where FUSE serves the rest of a dataset that is staged in part, those of the overlay read through it, too.
     seconds: how long to wait for those that open one, as a small file is open for some microseconds; where the kernel
     does not tell (OSError), or the mount is hung, there are those of the look before and the one after.
     """
@@ -32,11 +34,19 @@ def readers_at(path: str, mounts: Sequence[Mount], seconds: float = 0) -> list[s
     found = [one for one in mounts if f"{one['point']}/".startswith(below) and not _is_plain_folder(one)]
     if not found:
         return []
+    found += [one for one in mounts if one not in found and _has_rest_from(found, one)]
     readers = dict.fromkeys(readers_of(*found))
     if seconds:
         readers |= dict.fromkeys(_opening(found, seconds))
         readers |= dict.fromkeys(readers_of(*found))
     return list(readers)
+
+
+def _has_rest_from(shown: Sequence[Mount], overlay: Mount) -> bool:
+    """Whether a mount is the overlay of a staged part, the rest of which comes from one of the mounts `shown`."""
+    name, _, below = overlay["source"].partition("/")
+    devices = [one["device"] for one in shown]
+    return overlay["type"] == "overlay" and name == STAGE and below.rpartition("/")[2] in devices
 
 
 def _is_plain_folder(mount: Mount) -> bool:

@@ -16,6 +16,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     scrub,
     stages,
     staging,
+    users,
 )
 from manifests import save
 
@@ -106,6 +107,22 @@ def test_a_part_gets_fuse_as_it_is_back(part: stages.Wanted) -> None:
     assert shown(part) != before
     reads_right(part)
     assert not stages.keep(part).changed
+
+
+@pytest.mark.parametrize("name", ["large1", f"{TRAIN}/3"], ids=["from the source", "from the copy"])
+def test_who_reads_a_part_reads_through_its_source(part: stages.Wanted, name: str) -> None:
+    """What serves the rest is not started again under them."""
+    stages.keep(part)
+    with (Path(part.path) / name).open("rb"):
+        (reader,) = users.readers_at(part.source, mount_table.read_mounts())
+    assert reader.endswith(f"({os.getpid()})")
+    assert users.readers_at(part.source, mount_table.read_mounts()) == []
+
+
+def test_who_reads_a_whole_copy_does_not_read_its_source(whole: stages.Wanted) -> None:
+    stages.keep(whole)
+    with (Path(whole.path) / "large1").open("rb"):
+        assert users.readers_at(whole.source, mount_table.read_mounts()) == []
 
 
 def test_a_whole_copy_needs_no_source_after_a_restart(whole: stages.Wanted) -> None:
