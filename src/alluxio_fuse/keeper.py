@@ -1,11 +1,12 @@
-"""The keeper of a node's staged datasets, as a container: it goes on where a run ended, and heals paths."""
+"""The keeper of a node's staged datasets, in a container or a pod: it goes on where a run ended, and heals paths."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import keeper
 
@@ -17,6 +18,43 @@ PROGRAM: Final = "keeper"  # folder of the programs, in the state folder
 _PACKAGE: Final = "ansible_collections.alluxio.fuse.plugins.module_utils"
 #: What it needs to mount, to own what it copies, and to see who reads a copy.
 _CAPABILITIES: Final = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SYS_ADMIN", "SYS_PTRACE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of the node that the keeper sees under the same path.
+
+    mounts: what is mounted below it passes from the keeper to the node and back ("shared"), from the node to the keeper
+    ("followed"), or neither way ("own").
+    """
+
+    path: str
+    mounts: Literal["shared", "followed", "own"] = "own"
+    read_only: bool = False
+
+
+def command(state_dir: str) -> list[str]:
+    """Arguments of python3."""
+    return ["-m", f"{_PACKAGE}.keeper", f"{state_dir}/{ASSIGNMENTS}"]
+
+
+def environment(state_dir: str) -> dict[str, str]:
+    """Environment of python3."""
+    return {"PYTHONPATH": f"{state_dir}/{PROGRAM}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def folders(state_dir: str, datasets: Sequence[Mapping[str, Any]]) -> list[Folder]:
+    """What it sees of its node: what it mounts at the datasets' paths the node sees, and it sees what FUSE mounts.
+
+    datasets: those of `alluxio_fuse.stages.Staged`.
+    """
+    media = sorted({one["folder"].rpartition("/")[0] for one in datasets if one["folder"]})
+    return [
+        *(Folder(f"{state_dir}/{part}", read_only=True) for part in (PROGRAM, ASSIGNMENTS)),
+        *(Folder(one["parent"]["path"], "shared") for one in datasets),
+        *(Folder(one["source"].rpartition("/")[0], "followed") for one in datasets),
+        *(Folder(path) for path in media),
+    ]
 
 
 def files(state_dir: str) -> list[dict[str, Any]]:
@@ -34,30 +72,25 @@ def files(state_dir: str) -> list[dict[str, Any]]:
 
 
 def container(name: str, state_dir: str, datasets: Sequence[Mapping[str, Any]], image: str) -> dict[str, Any]:
-    """{name, command, capabilities, volumes, env, digest} of it.
-
-    Paths are the same inside as outside. What it mounts at the datasets' paths the host sees, and it sees what FUSE
-    mounts.
-    """
-    program, assignments = f"{state_dir}/{PROGRAM}", f"{state_dir}/{ASSIGNMENTS}"
-    shared = [one["parent"]["path"] for one in datasets]
-    followed = [one["source"].rpartition("/")[0] for one in datasets]
-    media = sorted({one["folder"].rpartition("/")[0] for one in datasets if one["folder"]})
-    volumes = [
-        f"{program}:{program}:ro",
-        f"{assignments}:{assignments}:ro",
-        *(f"{path}:{path}:rshared" for path in shared),
-        *(f"{path}:{path}:rslave" for path in followed),
-        *(f"{path}:{path}" for path in media),
-    ]
+    """{name, command, capabilities, volumes, env, digest} of it."""
     about = {
         "name": f"{name}-{ROLE}",
-        "command": ["-m", f"{_PACKAGE}.keeper", assignments],
+        "command": command(state_dir),
         "capabilities": _CAPABILITIES,
-        "volumes": volumes,
-        "env": {"PYTHONPATH": program, "PYTHONDONTWRITEBYTECODE": "1"},
+        "volumes": [_volume(one) for one in folders(state_dir, datasets)],
+        "env": environment(state_dir),
     }
     return {**about, "digest": digest({**about, "programs": files(state_dir)}, image)}
+
+
+def programs_digest(state_dir: str) -> str:
+    """What tells its programs from others: a keeper reads them once, as it starts."""
+    return digest({"programs": files(state_dir)}, "")
+
+
+def _volume(folder: Folder) -> str:
+    option = "ro" if folder.read_only else {"shared": "rshared", "followed": "rslave", "own": ""}[folder.mounts]
+    return f"{folder.path}:{folder.path}{f':{option}' if option else ''}"
 
 
 def _sources() -> list[Path]:

@@ -57,12 +57,12 @@ def test_no_pod_has_a_token(objects: list[Object]) -> None:
         assert template["spec"]["automountServiceAccountToken"] is False
 
 
-def test_only_fuse_is_privileged_and_every_root_filesystem_is_read_only(objects: list[Object]) -> None:
+def test_only_who_mounts_is_privileged_and_every_root_filesystem_is_read_only(objects: list[Object]) -> None:
     for template in templates(objects):
         for one in containers(template):
             context = one["securityContext"]
             assert context["readOnlyRootFilesystem"] is True
-            assert context.get("privileged", False) == (one["name"] == "fuse")
+            assert context.get("privileged", False) == (one["name"] in ("fuse", "stage"))
             if not context.get("privileged"):
                 assert context["allowPrivilegeEscalation"] is False
                 assert context["capabilities"]["drop"] == ["ALL"]

@@ -8,6 +8,7 @@ worker: [configure, claim, verify]
 job-worker: []
 mounts: [configure, mounts]
 fuse: [configure, verify, fuse-wait, claim, fuse-prepare, fuse-live, fuse-ready]
+stage: [verify, claim, stage-prepare]
 startup-taint: [startup-taint]
 csi: []
 {{- end }}
@@ -17,7 +18,7 @@ csi: []
 {{- $all := "" -}}
 {{- $scripts := include "alluxio.scriptsOf" . | fromYaml -}}
 {{- range .components -}}
-{{- if not (has . (list "startup-taint" "csi")) -}}
+{{- if not (has . (list "stage" "startup-taint" "csi")) -}}
 {{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" . "dataset" $.dataset)) -}}
 {{- if $.dataset -}}{{- $all = print $all (include "alluxio.datasetUri" $) -}}{{- end -}}
 {{- if $.root.Values.trust.configMap -}}{{- $all = print $all $.root.Values.trust.digest -}}{{- end -}}

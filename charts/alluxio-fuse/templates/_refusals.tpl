@@ -2,6 +2,7 @@
 {{- define "alluxio.refusals" -}}
 {{- include "alluxio.nodeRefusals" . }}
 {{- include "alluxio.poolRefusals" . }}
+{{- include "alluxio.stageRefusals" . }}
 {{- $values := .Values }}
 {{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
 image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
@@ -54,6 +55,23 @@ csi.claims lead to volumes of the CSI driver, and csi.enabled is false: write cs
 {{- end }}
 {{- if and $values.networkPolicy.enabled $values.monitoring.podMonitor.enabled (not $values.networkPolicy.metrics) }}
 monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: name Prometheus there
+{{- end }}
+{{- end }}
+
+{{- /* Copies, and the keeper's programs, are put on nodes by the playbooks. */ -}}
+{{- define "alluxio.stageRefusals" -}}
+{{- $hidden := list }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- if $dataset.mountParent }}{{ $hidden = append $hidden (printf "datasets[%d].mountParent" $index) }}{{ end }}
+{{- end }}
+{{- if and (or .Values.stage.enabled $hidden) (ne .Values.profile "planned") }}
+{{ prepend $hidden "stage" | join ", " }}: the chart alone stages nothing, as the playbooks put copies and the keeper's programs on the nodes: remove it, or deploy with the playbooks (docs/staging.md)
+{{- else if and $hidden (not .Values.stage.enabled) }}
+{{ join ", " $hidden }}: nobody would show the dataset where it is read, as stage.enabled is false: remove it
+{{- else if and .Values.stage.enabled (not $hidden) }}
+stage.enabled: no dataset has a mountParent, so there is nothing to keep: remove it
+{{- else if and .Values.stage.enabled (not .Values.fuse.enabled) }}
+stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: write fuse.enabled true
 {{- end }}
 {{- end }}
 

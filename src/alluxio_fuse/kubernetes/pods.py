@@ -17,7 +17,9 @@ WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
 REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
 FUSE = "fuse-"  # and the dataset: the component, with that of a pool after a dot
+STAGE = "stage"  # the component of keepers
 PASSWORD = "rpc-password"  # noqa: S105 - the chart's name of the volume
+PARENT = "parent"  # the chart's name of the volume below which FUSE mounts
 _CLAIM = "persistentVolumeClaim"
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
@@ -110,6 +112,7 @@ def components(plan: Plan) -> dict[str, list[str]]:
             for service in services
             if service == "worker" or service.startswith("fuse/")
         ]
+        + ([names.component(STAGE, plan.pool(host))] if "keeper" in services["node"] else [])
         for host, services in plan.nodes.items()
     }
 
@@ -271,8 +274,14 @@ def told_of(pod: Mapping[str, Any], deployment: str) -> dict[str, str]:
         "name": _component(pod),
         "pod": str(pod["metadata"]["name"]),
         "node": str(pod["spec"].get("nodeName", "")),
-        "mount_point": names.mount_point(deployment, dataset) if dataset else "",
+        "mount_point": _mount_point(pod, deployment, dataset) if dataset else "",
     }
+
+
+def _mount_point(pod: Mapping[str, Any], deployment: str, dataset: str) -> str:
+    """Where the pod itself mounts, whatever is planned now: out of its readers' way if its dataset was to be staged."""
+    folders = [one["hostPath"]["path"] for one in pod["spec"].get("volumes") or [] if one["name"] == PARENT]
+    return f"{folders[0]}/data" if folders else names.mount_point(deployment, dataset)
 
 
 def _templates(manifest: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

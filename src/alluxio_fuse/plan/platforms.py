@@ -15,13 +15,15 @@ class Capabilities:
     `undo` removes. runs_cluster: masters and workers are the deployment's own, else FUSE alone is, on the node itself,
     with the node's libfuse and as a unit of systemd. in_pods: Kubernetes places the services, in pods that are
     alike in each pool of nodes, with networks and memory of their own. by_fluid: its controllers make the services, one
-    cluster for each dataset; what nodes are is looked at from pods only. lacks: by playbook that it cannot do, why.
+    cluster for each dataset; what nodes are is looked at from pods only. stages: nodes keep copies of datasets, which
+    stand in the place of FUSE mounts. lacks: by playbook that it cannot do, why.
     """
 
     verbs: tuple[str, ...]
     runs_cluster: bool
     in_pods: bool
     by_fluid: bool = False
+    stages: bool = False
     lacks: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -41,8 +43,8 @@ _OF_FLUID: Final[Mapping[str, str]] = {
     "unstick": "Fluid's own FUSE recovery mounts again (feature gate FuseRecovery)",
 }
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
-    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False),
-    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False),
+    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False, stages=True),
+    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False, stages=True),
     "fluid": Capabilities(
         verbs=("main", "endpoints", "status", "preflight", "consumers", "remove"),
         runs_cluster=True,
@@ -54,6 +56,7 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = {
         verbs=(*_ALL, *_CLUSTER, *_JOURNAL),
         runs_cluster=True,
         in_pods=True,
+        stages=True,
         lacks={"train": _OF_FLUID["train"]},
     ),
 }
