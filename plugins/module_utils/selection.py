@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 RUN = 50_000  # rows that are sorted in memory at a time
+PAGE = 4096  # of a filesystem
 READ = 1_000  # of those, rows that are read back at a time
 SHOWN = 20  # problems of one kind in a message
 WILD = re.compile(r"[*?\[]")
@@ -53,12 +54,23 @@ class Share(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Files and bytes that were meant, blocks of them, and how many lines said again what another one had said."""
+    """Files and bytes that were meant, requests for their blocks, and lines that say again what another one had said.
+
+    held: bytes that they take of a filesystem.
+    """
 
     files: int = 0
     bytes: int = 0
-    blocks: int = 0
+    requests: int = 0
+    held: int = 0
     twice: int = 0
+
+    def plus(self, size: int, block: int) -> Counted:
+        """With one file more."""
+        held = -(-size // PAGE) * PAGE
+        return Counted(
+            self.files + 1, self.bytes + size, self.requests + -(-size // block), self.held + held, self.twice
+        )
 
 
 class Meant(NamedTuple):
@@ -147,10 +159,9 @@ class Selected:
         """Files of this share; at their end RefusedError, if anything was said that is not so."""
         for dataset in self._datasets:
             for path, size, digest in self._of(dataset):
-                counts = Counted(1, size, -(-size // dataset.block))
-                self.of_all = _plus(self.of_all, counts)
+                self.of_all = self.of_all.plus(size, dataset.block)
                 if self._share.has(path):
-                    self.counted = _plus(self.counted, counts)
+                    self.counted = self.counted.plus(size, dataset.block)
                     yield Meant(dataset.name, path, size, digest)
         for name in self._globs:
             for text in self._globs[name].keys() - self._hit:
@@ -364,7 +375,3 @@ def _key(path: str) -> str:
 
 def _place(where: int | str) -> str:
     return f"line {where}" if isinstance(where, int) else where
-
-
-def _plus(one: Counted, other: Counted) -> Counted:
-    return Counted(one.files + other.files, one.bytes + other.bytes, one.blocks + other.blocks, one.twice)

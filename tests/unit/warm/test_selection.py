@@ -72,7 +72,7 @@ def test_folders_files_and_globs(dataset: Dataset, paths: list[str], found: list
     ("include", "exclude", "found"),
     [
         (["*.jpg"], [], ["a/1.jpg", "a/2.jpg", "a/sub/3.jpg", "b/5.jpg", "b/ü.jpg"]),
-        (["a/*.jpg"], ["2.jpg"], ["a/1.jpg", "a/sub/3.jpg"][:1]),
+        (["a/*.jpg"], ["2.jpg"], ["a/1.jpg"]),
         ([], ["sub", "b", "top.bin"], ["a-b/4.png", "a/1.jpg", "a/2.jpg"]),
     ],
 )
@@ -85,11 +85,11 @@ def test_a_list_as_editors_leave_it(dataset: Dataset, tmp_path: Path) -> None:
     text = f"\ufefftop.bin\r\n\n{MOUNT}/b/5.jpg\n./a/1.jpg\r\n/var/lib/alluxio-fuse/fuse/set/data/b/5.jpg\nb/ü.jpg\na/sub"
     chosen = Selected([dataset], Asked(filelist=listed(tmp_path, text)), most=2)
     assert sorted(row.path for row in chosen.rows()) == ["a/1.jpg", "a/sub/3.jpg", "b/5.jpg", "b/ü.jpg", "top.bin"]
-    assert chosen.counted == selection.Counted(files=5, bytes=1 + 3 + 5 + 7 + 8, blocks=1 + 1 + 2 + 2 + 2, twice=1)
+    assert chosen.counted == selection.Counted(files=5, bytes=1 + 3 + 5 + 7 + 8, requests=1 + 1 + 2 + 2 + 2, held=5 * 4096, twice=1)
 
 
 def test_all_that_is_wrong_at_once(dataset: Dataset, tmp_path: Path) -> None:
-    text = b"a/1.jpg\n/etc/passwd\n../up\nb/none.jpg\nlink\n\xff\xfe\na\x00b\n" + b"gone/%d\n" * 0
+    text = b"a/1.jpg\n/etc/passwd\n../up\nb/none.jpg\nlink\n\xff\xfe\na\x00b\n"
     assert refused(dataset, filelist=listed(tmp_path, text), paths=["a/9*", "none"]) == [
         f"is below none of {MOUNT}:",
         "  line 2: '/etc/passwd'",
