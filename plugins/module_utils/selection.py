@@ -148,13 +148,6 @@ class Selected:
         if not asked.paths and not asked.filelist:
             self._whole = {dataset.name for dataset in datasets}
 
-    def write(self, path: str) -> None:
-        """Writes the rows of this share to a file, at once or not at all."""
-        part = Path(f"{path}.part")
-        with part.open("w", encoding="ascii") as out:
-            out.writelines(json.dumps(row) + "\n" for row in self.rows())
-        part.replace(path)
-
     def rows(self) -> Iterator[Meant]:
         """Files of this share; at their end RefusedError, if anything was said that is not so."""
         for dataset in self._datasets:
@@ -327,8 +320,14 @@ def pattern(text: str) -> re.Pattern[str]:
     return re.compile(f"(?:{made})(?:/.*)?", re.DOTALL)
 
 
+def write(path: str, rows: Iterable[Meant]) -> None:
+    """Writes rows to a file, for `read`."""
+    with Path(path).open("w", encoding="ascii") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+
+
 def read(path: str) -> Iterator[Meant]:
-    """The rows that `Selected.write` wrote."""
+    """The rows that `write` wrote."""
     with Path(path).open(encoding="ascii") as lines:
         for line in lines:
             yield Meant(*json.loads(line))

@@ -74,5 +74,4 @@ class Progress:
         now = self._clock()
         self.state = replace(self.state, seconds=now - self._begun, **changes)
         self._noted = now
-        warm_tasks.touch(self._folder)
         warm_tasks.keep(self._folder, self._task.id, self.state)

@@ -32,6 +32,8 @@ BATCH = 256  # files that are compared before somebody may cancel
 PROCESSES = 4
 UNSTAGED = "is not staged"
 
+Problems = dict[tuple[str, str], str]  # by dataset and path
+
 
 def carry_out(folder: str, node: Node, task: Task, progress: Progress) -> None:
     """Does what the task says with its files; what is on the medium already is not read again."""
@@ -80,9 +82,9 @@ def _sizes(wanted: Wanted) -> dict[str, int]:
     return {entry.path: entry.size for entry in reader.load(wanted.manifest)[1]}
 
 
-def _assign_all(folder: str, node: Node, task: Task, progress: Progress) -> dict[str, str]:
-    """Stages what the task adds, or what it leaves; by path in the dataset, what is not as wanted."""
-    problems: dict[str, str] = {}
+def _assign_all(folder: str, node: Node, task: Task, progress: Progress) -> Problems:
+    """Stages what the task adds, or what it leaves; what is not as wanted."""
+    problems: Problems = {}
     for dataset, rows in groupby(selection.read(warm_tasks.files(folder, task.id)), lambda row: row.dataset):
         meant = frozenset(row.path for row in rows)
         former = assigned(node, dataset)
@@ -99,7 +101,7 @@ def _assign_all(folder: str, node: Node, task: Task, progress: Progress) -> dict
         if found:
             _assign_what_is_there(node, wanted, target, len(sizes))
             there_now = present(assigned(node, dataset))
-            problems |= {path: found.get(path, found.get("", UNSTAGED)) for path in meant - there_now}
+            problems |= {(dataset, path): found.get(path, found.get("", UNSTAGED)) for path in meant - there_now}
         elif task.bandwidth:
             _assign(node, wanted, target, 0, len(sizes))
     return problems
@@ -169,9 +171,9 @@ def _keep(node: Node, wanted: Wanted, progress: Progress) -> dict[str, str]:
         progress.rest(FIRST_REST_S * 2 ** (tries - 1), f"{path}: {said}" if path else said)
 
 
-def _compare(folder: str, node: Node, task: Task, progress: Progress) -> dict[str, str]:
-    """Reads every file of the task from the copy that its path shows; by path, what is wrong."""
-    wrong: dict[str, str] = {}
+def _compare(folder: str, node: Node, task: Task, progress: Progress) -> Problems:
+    """Reads every file of the task from the copy that its path shows; what is wrong."""
+    wrong: Problems = {}
     count = size = 0
     table = mount_table.read_mounts()
     for dataset, rows in groupby(selection.read(warm_tasks.files(folder, task.id)), lambda row: row.dataset):
@@ -180,7 +182,7 @@ def _compare(folder: str, node: Node, task: Task, progress: Progress) -> dict[st
         root = str(Path(wanted.folder, view.generation, stages.FILES)) if view and view.generation else ""
         for batch in _batches(rows):
             found = _compare_batch(root, batch)
-            wrong |= found
+            wrong |= {(dataset, path): what for path, what in found.items()}
             count += len(batch) - len(found)
             size += sum(row.size for row in batch if row.path not in found)
             progress.at(count, size)
@@ -222,14 +224,14 @@ def _wrong(root: str, row: Meant, view: memoryview) -> str:
     return "" if digest == (row.digest or kept[1]) else "its bytes are not those of the manifest"
 
 
-def _end_incomplete(folder: str, node: Node, task: Task, progress: Progress, problems: dict[str, str]) -> None:
+def _end_incomplete(folder: str, node: Node, task: Task, progress: Progress, problems: Problems) -> None:
     path = warm_tasks.left(folder, task.id)
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", errors="surrogateescape") as out:
         for row in selection.read(warm_tasks.files(folder, task.id)):
-            if row.path in problems:
+            if (row.dataset, row.path) in problems:
                 out.write(f"{node.datasets[row.dataset].roots[0]}/{row.path}\n")
     part.replace(path)
-    said = tuple(f"{name}: {what}" for name, what in problems.items())
+    said = tuple(f"{path}: {what}" for (_, path), what in problems.items())
     note = f"{len(problems)} of {task.files} files are not staged as the manifest has them"
     progress.end(warm_tasks.INCOMPLETE, note, len(problems), said)

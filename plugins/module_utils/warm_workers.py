@@ -26,7 +26,6 @@ class Outcome(NamedTuple):
     good: bytearray
     problems: list[str]
     may_change: bool
-    whole: bool
 
 
 def carry_out(folder: str, node: Node, task: Task, progress: Progress, client: Client = WorkerClient) -> None:
@@ -69,7 +68,7 @@ def _once(folder: str, node: Node, task: Task, progress: Progress, verb: str, cl
             yield File(number, row.size, f"{node.datasets[row.dataset].path.rstrip('/')}/{row.path}")
 
     good, problems, may_change = bytearray(task.files), list[str](), False
-    count = size = in_a_row = 0
+    count = size = failed = in_a_row = 0
     program = client(verb, THREADS, task.bandwidth)
     try:
         for answer in program.ask(files()):
@@ -80,17 +79,16 @@ def _once(folder: str, node: Node, task: Task, progress: Progress, verb: str, cl
             wrong, again = _judged(verb, row, answer)
             if wrong:
                 may_change = may_change or again
-                in_a_row += again
+                failed, in_a_row = failed + 1, in_a_row + again
                 problems += [f"{row.path}: {wrong}"] if len(problems) < selection.SHOWN else []
                 if in_a_row >= IN_A_ROW:
-                    return Outcome(good, problems, may_change, whole=False)
+                    break
             else:
                 good[answer.number], count, size, in_a_row = 1, count + 1, size + row.size, 0
             progress.at(count, size, answer.bytes if verb == "load" else 0)
     finally:
         program.end()
-    unanswered = count + len(problems) < task.files and not problems
-    return Outcome(good, problems, may_change or unanswered, whole=True)
+    return Outcome(good, problems, may_change or count + failed < task.files)
 
 
 def _judged(verb: str, row: Meant, answer: Answer) -> tuple[str, bool]:

@@ -6,6 +6,7 @@ It runs from a copy of these modules. What it notes of a task outlives it: it go
 from __future__ import annotations
 
 import sys
+import threading
 import time
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_stage, warm_tasks, warm_workers
@@ -17,7 +18,6 @@ REST_S = 1.0
 
 def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
     """Carries out the oldest task that has not ended; what to say of it, nothing where there is none."""
-    warm_tasks.touch(folder)
     waiting = [task for task, state in warm_tasks.listed(folder) if not warm_tasks.is_ended(task, state)]
     if not waiting:
         return ""
@@ -37,8 +37,16 @@ def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
     return f"{task.id}: {progress.state.state}{f', {progress.state.note}' if progress.state.note else ''}"
 
 
+def _tell(folder: str) -> None:
+    """Says that this runs, also while a large file takes its time."""
+    while True:
+        warm_tasks.touch(folder)
+        time.sleep(warm_tasks.SILENT_S / 4)
+
+
 def main(folder: str) -> None:
     """Goes on for ever."""
+    threading.Thread(target=_tell, args=(folder,), daemon=True).start()
     while True:
         if line := go_round(folder):
             print(line, flush=True)

@@ -51,6 +51,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Warm {
   private static final int BUFFER = 1 << 20;
+  private static final int LONGEST = 300; // of what is said of a failure
 
   private final FileSystemContext mContext;
   private final FileSystem mFiles;
@@ -122,9 +123,20 @@ public final class Warm {
       }
       return "ok\t" + verb.of(path, status);
     } catch (Exception e) {
-      String said = String.valueOf(e.getMessage() == null ? e : e.getMessage());
-      return "failed\t" + said.replaceAll("\\s+", " ");
+      return "failed\t" + why(e);
     }
+  }
+
+  /** What is said of a failure in one line: the failure, and what it came from in the end. */
+  private static String why(Throwable failure) {
+    Throwable first = failure;
+    while (first.getCause() != null) {
+      first = first.getCause();
+    }
+    String said = String.valueOf(failure.getMessage() == null ? failure : failure.getMessage());
+    String from = first == failure || first.getMessage() == null ? "" : " (" + first.getMessage() + ")";
+    String line = (said + from).replaceAll("\\s+", " ");
+    return line.length() <= LONGEST ? line : line.substring(0, LONGEST) + " …";
   }
 
   /** Bytes that workers had to read. As the command {@code fs load} does it, but for what no worker has alone. */
