@@ -228,4 +228,3 @@ def _size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} bytes"
-
