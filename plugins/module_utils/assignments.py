@@ -19,7 +19,7 @@ MANIFEST, CHOSEN = ".jsonl", ".chosen"
 
 
 def assign(folder: str, wanted: Wanted) -> None:
-    """Keeps what is wanted at a path, in place of what was, the manifest as it is now, and the list of what is chosen."""
+    """Keeps what is wanted at a path, in place of what was, the manifest as it is now, and a list."""
     Path(folder).mkdir(mode=0o755, exist_ok=True)
     file = _file(folder, wanted.path)
     part, manifest = file.with_suffix(".part"), file.with_suffix(MANIFEST)

@@ -53,6 +53,9 @@ class Share(NamedTuple):
         return self.nodes == 1 or zlib.crc32(path.encode("utf-8", "surrogateescape")) % self.nodes == self.place
 
 
+ALL = Share()
+
+
 class Counted(NamedTuple):
     """Files and bytes that were meant, requests for their blocks, and lines that say again what another one had said.
 
@@ -129,7 +132,7 @@ def _read_run(file: BinaryIO, parts: int) -> Iterator[tuple[Any, ...]]:
 class Selected:
     """Files that a user means. `rows` goes over them once, after which `counted` and `of_all` are known."""
 
-    def __init__(self, datasets: Sequence[Dataset], asked: Asked, share: Share = Share(), most: int = RUN) -> None:
+    def __init__(self, datasets: Sequence[Dataset], asked: Asked, share: Share = ALL, most: int = RUN) -> None:
         self._asked, self._share, self._most = asked, share, most
         self._datasets = datasets
         self._include, self._exclude = _any_of(asked.include), _any_of(asked.exclude)
@@ -344,7 +347,7 @@ def _any_of(globs: Sequence[str]) -> Callable[[str, bool], bool]:
 
 
 def _lines(file: str) -> Iterable[bytes]:
-    """Lines as an editor shows them: with the ends of whichever system, and a mark of UTF-8 or none at the beginning."""
+    """Lines as an editor shows them: with the ends of any system, and maybe a mark of UTF-8 first."""
     with Path(file).open("rb") as lines:
         for number, line in enumerate(lines):
             yield (line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line).rstrip(b"\n")

@@ -91,7 +91,8 @@ def stage(
         left.unlink()
 
     def copy_share(numbers: list[int]) -> Staged:
-        copier = _Copier(source, folder, rights, numbers[0], former, same, pace.Pace(bandwidth / processes))
+        limit = pace.Pace(bandwidth / processes)
+        copier = _Copier(source, folder, rights, numbers[0], former, same=same, limit=limit)
         return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), seconds)
 
     shares = reader.fork_map(
@@ -167,7 +168,7 @@ def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
 
 
 def chosen_part(manifest: str, chosen: str, seed: int) -> Part:
-    """What a file of paths, a line of JSON each, has of a dataset; of each kind those that a check reads first count."""
+    """What a file of paths, a line of JSON each, has of a dataset; of each kind, those that a check reads first."""
     header, entries = reader.load(manifest)
     if header["entries"].get("link"):
         raise ValueError(LINKS)
@@ -198,6 +199,7 @@ class _Copier:
         rights: Rights,
         number: int,
         former: Sequence[str],
+        *,
         same: Sequence[str],
         limit: pace.Pace,
     ) -> None:

@@ -22,7 +22,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Tas
 CODES = {warm_tasks.DONE: 0, warm_tasks.INCOMPLETE: 1, warm_tasks.CANCELED: 3}
 REFUSED, NOT_YET, NOBODY = 2, 4, 5
 LOOK_S = 1.0
-UNITS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+UNITS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
 def main(folder: str, arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         start.add_argument(f"--{name}", action="append", default=[], help=f"{about}; may be given again")
     start.add_argument("--filelist", default="", help="a file with one path a line")
     start.add_argument("--into", choices=["workers", "stage"], default="workers")
-    start.add_argument("--bandwidth", default="0", help="bytes a second, like 200M")
+    start.add_argument("--bandwidth", default="0", help="bytes a second, like 200Mi")
     start.add_argument("--verify", action="store_true", help="compare digests of what was loaded, too")
     start.add_argument("--verify-only", action="store_true", help="load nothing, compare alone")
     start.add_argument("--evict", action="store_true", help="give the files up")
@@ -121,12 +121,11 @@ def _start(folder: str, said: argparse.Namespace) -> int:
         bandwidth=_bytes(said.bandwidth),
         share=_share(said.share),
     )
-    name = warm_tasks.new_id(time.time())
     if said.dry_run:
-        found = warming.prepare(folder, wish, name)
-        warming.drop(folder, name)
+        found = warming.estimate(folder, warm_tasks.node(folder), wish)
         print("\n".join(estimate_lines(asdict(found), said.into)))
         return 0 if found.fits else 1
+    name = warm_tasks.new_id(time.time())
     warming.start(folder, wish, name, {key: value for key, value in vars(said).items() if key != "verb" and value})
     if said.background:
         print(name)
@@ -177,9 +176,9 @@ def _wait(folder: str, name: str, said: argparse.Namespace) -> int:
 
 
 def _bytes(said: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMG]i?)?", said)
-    if not found or (found[2] or "") not in UNITS:
-        raise TaskError(f"--bandwidth {said}: not an amount of bytes; write it like 200M or 1Gi")
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]i)?", said)
+    if not found:
+        raise TaskError(f"--bandwidth {said}: not an amount of bytes; write it like 200Mi")
     return int(float(found[1]) * UNITS[found[2] or ""])
 
 

@@ -6,10 +6,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_tasks
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import State, Task
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, Task
 
 NOTE_S = 1.0
 WINDOW_S = 30.0  # in which the rate is taken
@@ -18,6 +18,15 @@ SHOWN = 10
 
 class CanceledError(Exception):
     """Somebody does not want the task any more."""
+
+
+class Work(NamedTuple):
+    """A task, and where it is carried out. folder: of all tasks."""
+
+    folder: str
+    node: Node
+    task: Task
+    progress: Progress
 
 
 class Progress:

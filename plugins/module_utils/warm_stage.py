@@ -22,8 +22,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Meant
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Progress
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, Task, TaskError
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Work
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, TaskError
 
 SLICE_S = 2.0  # of copying, before others are let in
 TRIES = 5
@@ -35,18 +35,18 @@ UNSTAGED = "is not staged"
 Problems = dict[tuple[str, str], str]  # by dataset and path
 
 
-def carry_out(folder: str, node: Node, task: Task, progress: Progress) -> None:
+def carry_out(work: Work) -> None:
     """Does what the task says with its files; what is on the medium already is not read again."""
-    if task.operation != "compare" and (problems := _assign_all(folder, node, task, progress)):
-        _end_incomplete(folder, node, task, progress, problems)
+    if work.task.operation != "compare" and (problems := _assign_all(work)):
+        _end_incomplete(work, problems)
         return
-    if task.operation == "compare" or task.verify:
-        progress.phase("compare", task.files, task.bytes)
-        wrong = _compare(folder, node, task, progress)
+    if work.task.operation == "compare" or work.task.verify:
+        work.progress.phase("compare", work.task.files, work.task.bytes)
+        wrong = _compare(work)
         if wrong:
-            _end_incomplete(folder, node, task, progress, wrong)
+            _end_incomplete(work, wrong)
             return
-    progress.end(warm_tasks.DONE, progress.state.note)
+    work.progress.end(warm_tasks.DONE, work.progress.state.note)
 
 
 def present(wanted: Wanted) -> frozenset[str]:
@@ -82,28 +82,28 @@ def _sizes(wanted: Wanted) -> dict[str, int]:
     return {entry.path: entry.size for entry in reader.load(wanted.manifest)[1]}
 
 
-def _assign_all(folder: str, node: Node, task: Task, progress: Progress) -> Problems:
+def _assign_all(work: Work) -> Problems:
     """Stages what the task adds, or what it leaves; what is not as wanted."""
     problems: Problems = {}
-    for dataset, rows in groupby(selection.read(warm_tasks.files(folder, task.id)), lambda row: row.dataset):
+    for dataset, rows in groupby(selection.read(warm_tasks.files(work.folder, work.task.id)), lambda row: row.dataset):
         meant = frozenset(row.path for row in rows)
-        former = assigned(node, dataset)
+        former = assigned(work.node, dataset)
         before = present(former)
-        target = before | meant if task.operation == "load" else before - meant
+        target = before | meant if work.task.operation == "load" else before - meant
         sizes = _sizes(former)
-        progress.phase(task.operation, len(target), sum(sizes[path] for path in target))
-        wanted = _assign(node, former, target, task.bandwidth, len(sizes))
+        work.progress.phase(work.task.operation, len(target), sum(sizes[path] for path in target))
+        wanted = _assign(work.node, former, target, work.task.bandwidth, len(sizes))
         try:
-            found = _keep(node, wanted, progress)
+            found = _keep(work, wanted)
         except CanceledError:
-            _assign_what_is_there(node, wanted, target, len(sizes))
+            _assign_what_is_there(work.node, wanted, target, len(sizes))
             raise
         if found:
-            _assign_what_is_there(node, wanted, target, len(sizes))
-            there_now = present(assigned(node, dataset))
+            _assign_what_is_there(work.node, wanted, target, len(sizes))
+            there_now = present(assigned(work.node, dataset))
             problems |= {(dataset, path): found.get(path, found.get("", UNSTAGED)) for path in meant - there_now}
-        elif task.bandwidth:
-            _assign(node, wanted, target, 0, len(sizes))
+        elif work.task.bandwidth:
+            _assign(work.node, wanted, target, 0, len(sizes))
     return problems
 
 
@@ -120,10 +120,9 @@ def _assign(node: Node, former: Wanted, target: Iterable[str], bandwidth: int, a
     with assignments.alone(node.assignments):
         wanted = replace(former, chosen=chosen, budget=0, bandwidth=bandwidth)
         assignments.assign(node.assignments, wanted)
-    Path(chosen).unlink() if chosen else None
-    kept = assignments.assigned_at(node.assignments, former.path)
-    assert kept
-    return kept
+    if chosen:
+        Path(chosen).unlink()
+    return assignments.assigned_at(node.assignments, former.path) or wanted
 
 
 def _assign_what_is_there(node: Node, wanted: Wanted, target: frozenset[str], all_files: int) -> None:
@@ -135,14 +134,14 @@ def _assign_what_is_there(node: Node, wanted: Wanted, target: frozenset[str], al
         stages.keep(smaller)
 
 
-def _keep(node: Node, wanted: Wanted, progress: Progress) -> dict[str, str]:
+def _keep(work: Work, wanted: Wanted) -> dict[str, str]:
     """Copies and shows what is assigned; by path what is wrong, and by "" what keeps all of it from being staged."""
     best, tries = -1, 0
     before: tuple[int, int] | None = None
     while True:
         why: dict[str, str] = {}
         try:
-            with assignments.alone(node.assignments):
+            with assignments.alone(work.node.assignments):
                 kept = stages.keep(wanted, SLICE_S)
         except (stages.NotMountedError, compositions.InUseError, OSError, RuntimeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -153,31 +152,31 @@ def _keep(node: Node, wanted: Wanted, progress: Progress) -> dict[str, str]:
             files, size = kept.staged.get("files", 0), kept.staged.get("bytes", 0)
             moved = size - before[1] if before else 0
             before = (files, size)
-            progress.at(files, size, max(0, moved))
+            work.progress.at(files, size, max(0, moved))
             if kept.complete and not why:
                 if kept.former:
-                    progress.note(note="what was staged before takes its memory until its last reader has ended")
+                    work.progress.note(note="what was staged before takes its memory until its last reader has ended")
                 return {}
         if files > best:
             best, tries = files, 0
             continue
         if not why:
-            progress.tick()
+            work.progress.tick()
             continue
         tries += 1
         if tries >= TRIES:
             return why
         path, said = next(iter(why.items()))
-        progress.rest(FIRST_REST_S * 2 ** (tries - 1), f"{path}: {said}" if path else said)
+        work.progress.rest(FIRST_REST_S * 2 ** (tries - 1), f"{path}: {said}" if path else said)
 
 
-def _compare(folder: str, node: Node, task: Task, progress: Progress) -> Problems:
+def _compare(work: Work) -> Problems:
     """Reads every file of the task from the copy that its path shows; what is wrong."""
     wrong: Problems = {}
     count = size = 0
     table = mount_table.read_mounts()
-    for dataset, rows in groupby(selection.read(warm_tasks.files(folder, task.id)), lambda row: row.dataset):
-        wanted = assigned(node, dataset)
+    for dataset, rows in groupby(selection.read(warm_tasks.files(work.folder, work.task.id)), lambda row: row.dataset):
+        wanted = assigned(work.node, dataset)
         view = stages.view(wanted, table)
         root = str(Path(wanted.folder, view.generation, stages.FILES)) if view and view.generation else ""
         for batch in _batches(rows):
@@ -185,7 +184,7 @@ def _compare(folder: str, node: Node, task: Task, progress: Progress) -> Problem
             wrong |= {(dataset, path): what for path, what in found.items()}
             count += len(batch) - len(found)
             size += sum(row.size for row in batch if row.path not in found)
-            progress.at(count, size)
+            work.progress.at(count, size)
     return wrong
 
 
@@ -224,14 +223,14 @@ def _wrong(root: str, row: Meant, view: memoryview) -> str:
     return "" if digest == (row.digest or kept[1]) else "its bytes are not those of the manifest"
 
 
-def _end_incomplete(folder: str, node: Node, task: Task, progress: Progress, problems: Problems) -> None:
-    path = warm_tasks.left(folder, task.id)
+def _end_incomplete(work: Work, problems: Problems) -> None:
+    path = warm_tasks.left(work.folder, work.task.id)
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", errors="surrogateescape") as out:
-        for row in selection.read(warm_tasks.files(folder, task.id)):
+        for row in selection.read(warm_tasks.files(work.folder, work.task.id)):
             if (row.dataset, row.path) in problems:
-                out.write(f"{node.datasets[row.dataset].roots[0]}/{row.path}\n")
+                out.write(f"{work.node.datasets[row.dataset].roots[0]}/{row.path}\n")
     part.replace(path)
     said = tuple(f"{path}: {what}" for (_, path), what in problems.items())
-    note = f"{len(problems)} of {task.files} files are not staged as the manifest has them"
-    progress.end(warm_tasks.INCOMPLETE, note, len(problems), said)
+    note = f"{len(problems)} of {work.task.files} files are not staged as the manifest has them"
+    work.progress.end(warm_tasks.INCOMPLETE, note, len(problems), said)

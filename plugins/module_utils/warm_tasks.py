@@ -114,14 +114,17 @@ class State:
     problems: list[str] = field(default_factory=list)
 
 
+def described(about: dict[str, Any]) -> Node:
+    """A node, of what a plan says of it."""
+    return Node(**{**about, "datasets": {name: Place(**place) for name, place in about["datasets"].items()}})
+
+
 def node(folder: str) -> Node:
-    """The description of this node."""
+    """This node."""
     try:
-        found = json.loads(Path(folder, NODE).read_text(encoding="utf-8"))
+        return described(json.loads(Path(folder, NODE).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise TaskError(f"{folder}: there is no warm-up here; playbooks/warm.yml with alluxio_warm brings it") from None
-    places = {name: Place(**place) for name, place in found.pop("datasets").items()}
-    return Node(**found, datasets=places)
 
 
 def new_id(now: float) -> str:

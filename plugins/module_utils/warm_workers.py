@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import selection, warm_tasks, worker_client
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Meant
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import Progress
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, Task
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import Work
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
 
 THREADS = 8
@@ -28,52 +28,52 @@ class Outcome(NamedTuple):
     may_change: bool
 
 
-def carry_out(folder: str, node: Node, task: Task, progress: Progress, client: Client = WorkerClient) -> None:
+def carry_out(work: Work, client: Client = WorkerClient) -> None:
     """Does what the task says with its files; what is in the workers already is not read again."""
-    compared = ["compare"] if task.verify and task.operation == "load" else []
-    for verb in [*PHASES[task.operation], *compared]:
-        outcome = _all(folder, node, task, progress, verb, client)
+    compared = ["compare"] if work.task.verify and work.task.operation == "load" else []
+    for verb in [*PHASES[work.task.operation], *compared]:
+        outcome = _all(work, verb, client)
         if bad := outcome.good.count(0):
-            _write_left(folder, node, task, outcome.good)
-            said = f"{bad} of {task.files} files are not {_wanted(verb)}"
-            progress.end(warm_tasks.INCOMPLETE, said, bad, tuple(outcome.problems))
+            _write_left(work, outcome.good)
+            said = f"{bad} of {work.task.files} files are not {_wanted(verb)}"
+            work.progress.end(warm_tasks.INCOMPLETE, said, bad, tuple(outcome.problems))
             return
-    progress.end(warm_tasks.DONE)
+    work.progress.end(warm_tasks.DONE)
 
 
 def _wanted(verb: str) -> str:
     return {"load": "in the workers", "compare": "in the workers as the manifest has them", "free": "given up"}[verb]
 
 
-def _all(folder: str, node: Node, task: Task, progress: Progress, verb: str, client: Client) -> Outcome:
+def _all(work: Work, verb: str, client: Client) -> Outcome:
     """Goes over the files until all are good, or several tries brought nothing."""
-    progress.phase(verb, task.files, task.bytes)
+    work.progress.phase(verb, work.task.files, work.task.bytes)
     best, tries = -1, 0
     while True:
-        outcome = _once(folder, node, task, progress, verb, client)
+        outcome = _once(work, verb, client)
         good = outcome.good.count(1)
         best, tries = (good, 0) if good > best else (best, tries + 1)
-        if good == task.files or verb == "compare" or not outcome.may_change or tries >= TRIES - 1:
+        if good == work.task.files or verb == "compare" or not outcome.may_change or tries >= TRIES - 1:
             return outcome
         first = outcome.problems[0] if outcome.problems else "the program that asks the workers ended"
-        progress.rest(FIRST_REST_S * 2**tries, first)
+        work.progress.rest(FIRST_REST_S * 2**tries, first)
 
 
-def _once(folder: str, node: Node, task: Task, progress: Progress, verb: str, client: Client) -> Outcome:
+def _once(work: Work, verb: str, client: Client) -> Outcome:
     asked: dict[int, Meant] = {}
 
     def files() -> Iterator[File]:
-        for number, row in enumerate(selection.read(warm_tasks.files(folder, task.id))):
+        for number, row in enumerate(selection.read(warm_tasks.files(work.folder, work.task.id))):
             asked[number] = row
-            yield File(number, row.size, f"{node.datasets[row.dataset].path.rstrip('/')}/{row.path}")
+            yield File(number, row.size, f"{work.node.datasets[row.dataset].path.rstrip('/')}/{row.path}")
 
-    good, problems, may_change = bytearray(task.files), list[str](), False
+    good, problems, may_change = bytearray(work.task.files), list[str](), False
     count = size = failed = in_a_row = 0
-    program = client(verb, THREADS, task.bandwidth)
+    program = client(verb, THREADS, work.task.bandwidth)
     try:
         for answer in program.ask(files()):
             if answer is None:
-                progress.tick()
+                work.progress.tick()
                 continue
             row = asked.pop(answer.number)
             wrong, again = _judged(verb, row, answer)
@@ -85,10 +85,10 @@ def _once(folder: str, node: Node, task: Task, progress: Progress, verb: str, cl
                     break
             else:
                 good[answer.number], count, size, in_a_row = 1, count + 1, size + row.size, 0
-            progress.at(count, size, answer.bytes if verb == "load" else 0)
+            work.progress.at(count, size, answer.bytes if verb == "load" else 0)
     finally:
         program.end()
-    return Outcome(good, problems, may_change or count + failed < task.files)
+    return Outcome(good, problems, may_change or count + failed < work.task.files)
 
 
 def _judged(verb: str, row: Meant, answer: Answer) -> tuple[str, bool]:
@@ -100,12 +100,11 @@ def _judged(verb: str, row: Meant, answer: Answer) -> tuple[str, bool]:
     return "", False
 
 
-def _write_left(folder: str, node: Node, task: Task, good: bytearray) -> None:
-    path = warm_tasks.left(folder, task.id)
+def _write_left(work: Work, good: bytearray) -> None:
+    path = warm_tasks.left(work.folder, work.task.id)
     part = path.with_suffix(".part")
-    rows = selection.read(warm_tasks.files(folder, task.id))
+    rows = selection.read(warm_tasks.files(work.folder, work.task.id))
     with part.open("w", encoding="utf-8", errors="surrogateescape") as out:
-        for row, is_good in zip(rows, good):
-            if not is_good:
-                out.write(f"{node.datasets[row.dataset].roots[0]}/{row.path}\n")
+        for row in compress(rows, (not one for one in good)):
+            out.write(f"{work.node.datasets[row.dataset].roots[0]}/{row.path}\n")
     part.replace(path)

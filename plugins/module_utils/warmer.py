@@ -10,7 +10,7 @@ import threading
 import time
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_stage, warm_tasks, warm_workers
-from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Progress
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Progress, Work
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
 
 REST_S = 1.0
@@ -27,9 +27,9 @@ def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
         if task.wanted == "cancel":
             raise CanceledError
         if task.into == "workers":
-            warm_workers.carry_out(folder, node, task, progress, client)
+            warm_workers.carry_out(Work(folder, node, task, progress), client)
         else:
-            warm_stage.carry_out(folder, node, task, progress)
+            warm_stage.carry_out(Work(folder, node, task, progress))
     except CanceledError:
         progress.end(warm_tasks.CANCELED)
     except (OSError, ValueError, RuntimeError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,7 +37,7 @@ class Wish:
     asked: Asked
     verify: bool = False
     bandwidth: int = 0
-    share: Share = Share()
+    share: Share = selection.ALL
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,8 @@ class Estimate:
     seconds: float | None
 
 
-def prepare(folder: str, wish: Wish, name: str) -> Estimate:
-    """Writes the rows of a task into its draft, and says what it would do. RefusedError or TaskError: it cannot be."""
-    node = warm_tasks.node(folder)
+def estimate(folder: str, node: Node, wish: Wish, rows: Path | None = None) -> Estimate:
+    """What a task would do, whose rows go to a file; RefusedError or TaskError, in words, where it cannot be."""
     if unknown := sorted(set(wish.datasets) - node.datasets.keys()):
         raise TaskError(f"datasets: {', '.join(unknown)}: {node.name} mounts {', '.join(node.datasets)}")
     names = wish.datasets or list(node.datasets)
@@ -72,49 +71,41 @@ def prepare(folder: str, wish: Wish, name: str) -> Estimate:
         raise TaskError(f"into: workers: {node.name} reads from workers of another cluster")
     places = [Dataset(name, place.manifest, place.roots, place.block) for name, place in _of(node, names)]
     wanted = {name: warm_stage.assigned(node, name) for name in names} if wish.into == "stage" else {}
-    share = wish.share if wish.into == "workers" else Share()
+    share = wish.share if wish.into == "workers" else selection.ALL
     chosen = selection.Selected(places, wish.asked, share)
     missing = _Missing(node, wanted)
-    draft = warm_tasks.draft(folder, name)
-    try:
-        selection.write(str(draft / warm_tasks.FILES), missing.seen(chosen.rows()))
-        return _estimate(folder, node, wish, chosen, missing)
-    except (ValueError, OSError):
-        drop(folder, name)
-        raise
+    seen = missing.seen(chosen.rows())
+    if rows:
+        selection.write(str(rows), seen)
+    else:
+        deque(seen, 0)
+    return _estimate(folder, node, wish, chosen, missing)
 
 
 def start(folder: str, wish: Wish, name: str, said: dict[str, Any]) -> Task:
-    """Makes the task of which `prepare` wrote the draft; TaskError where it does not fit."""
-    estimate = prepare(folder, wish, name)
-    if wish.operation == "load" and not estimate.fits:
-        drop(folder, name)
-        where = "the medium has" if wish.into == "stage" else "all workers together hold"
-        raise TaskError(
-            f"it takes {_size(estimate.needed)}, and {where} {_size(estimate.free)}: name less, or evict first"
-        )
-    task = Task(
-        name,
-        OPERATIONS[wish.operation],
-        wish.into,
-        estimate.files,
-        estimate.bytes,
-        wish.verify,
-        wish.bandwidth,
-        said,
-        time.time(),
-    )
+    """Makes a task; RefusedError or TaskError, in words, where it cannot be or does not fit."""
+    draft = warm_tasks.draft(folder, name)
+    try:
+        found = estimate(folder, warm_tasks.node(folder), wish, draft / warm_tasks.FILES)
+        refuse_too_much(found, wish)
+    except (ValueError, OSError):
+        shutil.rmtree(draft)
+        raise
+    operation, now = OPERATIONS[wish.operation], time.time()
+    task = Task(name, operation, wish.into, found.files, found.bytes, wish.verify, wish.bandwidth, said, now)
     warm_tasks.create(folder, task)
     return task
 
 
+def refuse_too_much(found: Estimate, wish: Wish) -> None:
+    """TaskError where there is no room for what is to be loaded."""
+    if wish.operation == "load" and not found.fits:
+        where = "the medium has" if wish.into == "stage" else "all workers together hold"
+        raise TaskError(f"it takes {_size(found.needed)}, and {where} {_size(found.free)}: name less, or evict first")
+
+
 def _of(node: Node, names: Iterable[str]) -> list[tuple[str, warm_tasks.Place]]:
     return [(name, node.datasets[name]) for name in names]
-
-
-def drop(folder: str, name: str) -> None:
-    """Removes the draft of a task that is not to be."""
-    shutil.rmtree(Path(folder, warm_tasks.TASKS, f".{name}"), ignore_errors=True)
 
 
 def told(folder: str, name: str = "") -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What Alluxio's workers hold of files: the image's program `alluxio.image.Warm`, asked of many files in one process."""
+"""What workers hold of files: the image's program `alluxio.image.Warm`, asked of many files in one process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import queue
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 from urllib.parse import quote
 
 COMMAND = ("/opt/alluxio/bin/alluxio", "runClass")
@@ -41,6 +41,7 @@ class WorkerClient:
     def __init__(self, verb: str, threads: int, bandwidth: int, command: Sequence[str] = COMMAND) -> None:
         arguments = [*command, PROGRAM, *OPTIONS, verb, str(threads), str(bandwidth)]
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._in, self._out = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         self._answers: queue.Queue[bytes | None] = queue.Queue(AHEAD)
         self._ended = threading.Event()
 
@@ -68,10 +69,8 @@ class WorkerClient:
         self._process.wait()
 
     def _write(self, files: Iterator[File]) -> None:
-        stream = self._process.stdin
-        assert stream
         try:
-            with stream:
+            with self._in as stream:
                 for file in files:
                     path = quote(file.path, safe="/", errors="surrogateescape")
                     stream.write(f"{file.number}\t{file.size}\t{path}\n".encode("ascii"))
@@ -79,9 +78,7 @@ class WorkerClient:
             return  # it was ended
 
     def _read(self) -> None:
-        stream = self._process.stdout
-        assert stream
-        with stream:
+        with self._out as stream:
             for line in stream:
                 if not self._put(line):
                     return

@@ -14,21 +14,26 @@ from alluxio_fuse.containers import digest
 ROLE: Final = "stage"
 ASSIGNMENTS: Final = "assignments"  # folder of what a node is to stage, in the state folder
 PROGRAM: Final = "keeper"  # folder of the programs, in the state folder
-_PACKAGE: Final = "ansible_collections.alluxio.fuse.plugins.module_utils"
+PACKAGE: Final = "ansible_collections.alluxio.fuse.plugins.module_utils"
 #: What it needs to mount, to own what it copies, and to see who reads a copy.
-_CAPABILITIES: Final = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SYS_ADMIN", "SYS_PTRACE"]
+CAPABILITIES: Final = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SYS_ADMIN", "SYS_PTRACE"]
 
 
 def files(state_dir: str) -> list[dict[str, Any]]:
-    """Its programs, as items of the module `files`: the module `keeper` and what that imports of ours."""
-    folder, package = f"{state_dir}/{PROGRAM}", _PACKAGE.replace(".", "/")
+    """Its programs, as items of the module `files`."""
+    return programs(f"{state_dir}/{PROGRAM}", "keeper")
+
+
+def programs(folder: str, *modules: str) -> list[dict[str, Any]]:
+    """Modules of the collection and what they import of it, as items of the module `files` that go to a folder."""
+    package = PACKAGE.replace(".", "/")
     parts = package.split("/")
     folders = ["/".join([folder, *parts[:depth]]) for depth in range(len(parts) + 1)]
     return [
         *({"path": path, "mode": "0755"} for path in folders),
         *(
             {"path": f"{folder}/{package}/{path.name}", "content": path.read_text(), "mode": "0644"}
-            for path in _sources()
+            for path in _sources(modules)
         ),
     ]
 
@@ -40,30 +45,33 @@ def container(name: str, state_dir: str, datasets: Sequence[Mapping[str, Any]], 
     mounts.
     """
     program, assignments = f"{state_dir}/{PROGRAM}", f"{state_dir}/{ASSIGNMENTS}"
-    shared = [one["parent"]["path"] for one in datasets]
-    followed = [one["source"].rpartition("/")[0] for one in datasets]
-    media = sorted({one["folder"].rpartition("/")[0] for one in datasets if one["folder"]})
-    volumes = [
-        f"{program}:{program}:ro",
-        f"{assignments}:{assignments}:ro",
-        *(f"{path}:{path}:rshared" for path in shared),
-        *(f"{path}:{path}:rslave" for path in followed),
-        *(f"{path}:{path}" for path in media),
-    ]
+    volumes = [f"{program}:{program}:ro", f"{assignments}:{assignments}:ro", *places(datasets)]
     about = {
         "name": f"{name}-{ROLE}",
-        "command": ["-m", f"{_PACKAGE}.keeper", assignments],
-        "capabilities": _CAPABILITIES,
+        "command": ["-m", f"{PACKAGE}.keeper", assignments],
+        "capabilities": CAPABILITIES,
         "volumes": volumes,
         "env": {"PYTHONPATH": program, "PYTHONDONTWRITEBYTECODE": "1"},
     }
     return {**about, "digest": digest({**about, "programs": files(state_dir)}, image)}
 
 
-def _sources() -> list[Path]:
-    """Files of the module and of what it imports of the collection, in the order of their names."""
+def places(datasets: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Volumes of a container that copies datasets and mounts the copies."""
+    shared = [one["parent"]["path"] for one in datasets]
+    followed = [one["source"].rpartition("/")[0] for one in datasets]
+    media = sorted({one["folder"].rpartition("/")[0] for one in datasets if one["folder"]})
+    return [
+        *(f"{path}:{path}:rshared" for path in shared),
+        *(f"{path}:{path}:rslave" for path in followed),
+        *(f"{path}:{path}" for path in media),
+    ]
+
+
+def _sources(modules: Sequence[str]) -> list[Path]:
+    """Files of modules and of what they import of the collection, in the order of their names."""
     folder, found = Path(keeper.__file__).parent, set[str]()
-    wanted = ["keeper"]
+    wanted = [*modules]
     while wanted:
         name = wanted.pop()
         if name not in found:
@@ -74,7 +82,7 @@ def _sources() -> list[Path]:
 
 def _imported(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module == _PACKAGE:
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{_PACKAGE}."):
-            yield node.module.removeprefix(f"{_PACKAGE}.")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{PACKAGE}."):
+            yield node.module.removeprefix(f"{PACKAGE}.")

@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _one(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
-    stored, held = folder / "store" / name, folder / "workers" / name
+    stored = folder / "store" / name
     slow = folder / "slow"
     if slow.exists():
         time.sleep(float(slow.read_text()))
@@ -33,6 +33,11 @@ def _one(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
         return "failed", f'Path "/{name}" does not exist.'
     if stored.stat().st_size != size:
         return "failed", f"it has {stored.stat().st_size} bytes, and the manifest says {size}"
+    return _in_workers(folder, verb, size, name)
+
+
+def _in_workers(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
+    held = folder / "workers" / name
     if verb == "free":
         held.unlink(missing_ok=True)
         return "ok", str(size), ""
@@ -48,7 +53,7 @@ def _one(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
         reads.write(name + "\n")
     held.parent.mkdir(parents=True, exist_ok=True)
     part = held.with_name(f".{held.name}.{os.getpid()}")
-    shutil.copyfile(stored, part)
+    shutil.copyfile(folder / "store" / name, part)
     part.replace(held)
     return "ok", str(size), ""
 

@@ -37,7 +37,7 @@ def test_a_store_that_is_away(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -
     """It is asked for a few files, several times, and the list of what is left can be given again."""
     monkeypatch.setattr(warm_workers, "IN_A_ROW", 7)
     rests: list[float] = []
-    monkeypatch.setattr(warm_progress.Progress, "rest", lambda _, seconds, why: rests.append(seconds))
+    monkeypatch.setattr(warm_progress.Progress, "rest", lambda _, seconds, *__: rests.append(seconds))
     (warmed.alluxio / "away").touch()
     task = warmed.start(paths=["class-1", "class-2"])
     warmed.go()
@@ -172,7 +172,7 @@ def test_what_the_workers_cannot_hold_is_refused(warmed: Warmed) -> None:
     for name in ("a", "b"):
         (warmed.store / name).write_bytes(bytes(600_000))
     save(warmed.store, Path(warmed.folder).parent / "set.jsonl")
-    with pytest.raises(TaskError, match="it takes 1.2 MiB, and all workers together hold 1.0 MiB"):
+    with pytest.raises(TaskError, match=r"it takes 1\.2 MiB, and all workers together hold 1\.0 MiB"):
         warmed.start()
     assert warm_tasks.listed(warmed.folder) == []
     assert list(Path(warmed.folder, "tasks").iterdir()) == []

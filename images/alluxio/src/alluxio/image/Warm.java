@@ -142,7 +142,9 @@ public final class Warm {
   /** Bytes that workers had to read. As the command {@code fs load} does it, but for what no worker has alone. */
   private long load(AlluxioURI path, URIStatus status) throws Exception {
     AlluxioConfiguration conf = mContext.getPathConf(path);
-    OpenFilePOptions options = FileSystemOptionsUtils.openFileDefaults(conf);
+    // a FUSE process that shares this configuration may read past the workers
+    OpenFilePOptions options =
+        FileSystemOptionsUtils.openFileDefaults(conf).toBuilder().setReadType(ReadPType.CACHE).build();
     BlockLocationPolicy policy = BlockLocationPolicy.Factory.create(
         conf.getClass(PropertyKey.USER_UFS_BLOCK_READ_LOCATION_POLICY), conf);
     BlockStoreClient blocks = BlockStoreClient.create(mContext);
