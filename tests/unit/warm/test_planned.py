@@ -51,16 +51,16 @@ def test_without_copies_the_container_may_mount_nothing() -> None:
 
 def test_it_asks_workers_with_the_configuration_of_fuse() -> None:
     conf = [one for one in warmed(SET).container["volumes"] if "/opt/alluxio/conf/" in one]
-    assert any(one.endswith("fuse-set/alluxio-site.properties:/opt/alluxio/conf/alluxio-site.properties:ro") for one in conf)
+    assert any(
+        one.endswith("fuse-set/alluxio-site.properties:/opt/alluxio/conf/alluxio-site.properties:ro") for one in conf
+    )
     assert any("rpc-password" in one for one in conf)
 
 
 def test_another_description_starts_nothing_again() -> None:
     """What tasks know of the node is read anew by each: more room in workers must not end a task that runs."""
     one = warm.warm_up(plan(local(alluxio_datasets=[SET])), "localhost", ["localhost"])
-    other = warm.warm_up(
-        plan(local(alluxio_datasets=[{**SET, "bytes": "2Gi"}])), "localhost", ["localhost", "another"]
-    )
+    other = warm.warm_up(plan(local(alluxio_datasets=[{**SET, "bytes": "2Gi"}])), "localhost", ["localhost", "another"])
     assert one.container["digest"] == other.container["digest"]
     assert one.share != other.share
 
@@ -81,7 +81,9 @@ def test_the_command_runs_where_nothing_else_is(tmp_path: Path) -> None:
     assert done.stdout == "no tasks\n"
     runner = made.container["command"][1]
     programs = f"{tmp_path}{made.folder}/programs"
-    code = f"import sys; sys.path.insert(0, {programs!r}); import {runner} as runner; print(runner.go_round(sys.argv[1]))"
+    code = (
+        f"import sys; sys.path.insert(0, {programs!r}); import {runner} as runner; print(runner.go_round(sys.argv[1]))"
+    )
     command_line = ["python3", "-I", "-S", "-c", code, f"{tmp_path}{made.folder}"]
     assert subprocess.run(command_line, capture_output=True, text=True, check=True).stdout == "\n"
 
