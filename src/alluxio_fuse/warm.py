@@ -66,8 +66,8 @@ def warm_up(plan: Plan, host: str, hosts: Sequence[str]) -> WarmUp:
     return WarmUp(folder, node, share, files, container, owned)
 
 
-def orders(wish: Mapping[str, Any] | None, action: str | None, task: str) -> dict[str, Any]:
-    """{verb, id, wish: arguments of the module `warm_task`} of what a user said; ValueError where it is not whole."""
+def orders(wish: Mapping[str, Any] | None, action: str | None, task: str, new: str) -> dict[str, Any]:
+    """{verb, id, wish: arguments of the module `warm_task`} of what a user said; `new` is the name of a task that begins."""
     if action:
         if wish:
             raise ValueError("alluxio_warm and alluxio_warm_action: one run does one of the two; leave one out")
@@ -82,7 +82,7 @@ def orders(wish: Mapping[str, Any] | None, action: str | None, task: str) -> dic
     operation = "evict" if wish["evict"] else "verify" if wish["verify"] == "only" else "load"
     return {
         "verb": "estimate" if wish["dry_run"] else "start",
-        "id": task,
+        "id": task or new,
         "wish": {
             **{key: wish[key] for key in kept},
             "operation": operation,

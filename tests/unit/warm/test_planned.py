@@ -24,7 +24,7 @@ def warmed(*datasets: dict[str, Any]) -> warm.WarmUp:
 
 
 def orders(action: str | None = None, task: str = "t", **wish: Any) -> dict[str, Any]:
-    return warm.orders(said("alluxio_warm", {"alluxio_warm": wish} if wish else {}), action, task)
+    return warm.orders(said("alluxio_warm", {"alluxio_warm": wish} if wish else {}), action, task, "new")
 
 
 def test_a_node_is_described_as_tasks_read_it() -> None:
@@ -108,6 +108,7 @@ def test_what_is_said_is_what_a_task_does() -> None:
     assert orders(evict=True)["wish"]["operation"] == "evict"
     assert orders(verify="only")["wish"]["operation"] == "verify"
     assert orders(dry_run=True)["verb"] == "estimate"
+    assert orders(task="", paths=["a"])["id"] == "new"
     assert orders() == {"verb": "", "id": "", "wish": {}}
     assert orders("cancel", "x") == {"verb": "cancel", "id": "x", "wish": {}}
 
