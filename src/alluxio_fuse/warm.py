@@ -67,7 +67,7 @@ def warm_up(plan: Plan, host: str, hosts: Sequence[str]) -> WarmUp:
 
 
 def orders(wish: Mapping[str, Any] | None, action: str | None, task: str, new: str) -> dict[str, Any]:
-    """{verb, id, wish: arguments of the module `warm_task`} of what a user said; `new` is the name of a task that begins."""
+    """{verb, id, wish: arguments of the module `warm_task`} of what a user said; `new` names a task that begins."""
     if action:
         if wish:
             raise ValueError("alluxio_warm and alluxio_warm_action: one run does one of the two; leave one out")
