@@ -24,8 +24,9 @@ def test_a_node_without_a_driver_has_no_busy_gpu(monkeypatch: pytest.MonkeyPatch
 
 
 def test_readers_below_a_folder_are_told_once_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = {"point": "/mnt/own", "type": "ext4", "device": "8:1", "root": "/mnt/own"}  # made a shared mount of itself
-    fuse = {"point": "/mnt/own/set/data", "type": "fuse.alluxio-fuse", "device": "9999:7", "root": "/"}
+    own = {"point": "/mnt/own", "type": "ext4", "source": "/dev/sda1", "device": "8:1", "root": "/mnt/own"}  # bound
+    fuse = {"point": "/mnt/own/set/data", "type": "fuse.alluxio-fuse", "source": "alluxio-fuse", "device": "9999:7"}
+    fuse |= {"root": "/"}
     looks = iter([["python3 (7)"], ["python3 (8)", "python3 (7)"]])
     monkeypatch.setattr(users, "readers_of", lambda *shown: next(looks) if shown == (fuse,) else ["everybody (1)"])
     monkeypatch.setattr(users, "openers", lambda points, seconds, _: [f"{points[0]} ({seconds:g})"])
