@@ -217,7 +217,7 @@ def test_fuse_is_killed(
         job.cluster.wait(f"{dataset} is whole again", lambda pod=pod: read_in(job, pod) == expected, 300)
         readers[dataset].goes_on(job)
     assert readers[WHOLE].outcomes() == {"ok"}
-    assert readers[PART].outcomes() <= {"ok", "ENOTCONN"}
+    assert readers[PART].outcomes() <= {"ok", "ECONNABORTED", "ENOTCONN"}  # a read that is under way is aborted
     assert "ENOTCONN" in readers[PART].outcomes()
 
 
