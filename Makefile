@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 # Groups joined by + run side by side.
 GROUPS_CI := unit node+lint+chart local
-GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep sources image fluid tune train install cluster
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep warm sources image fluid tune train install cluster
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
   --no-header
@@ -68,6 +68,9 @@ drills: setup-dev ## 11 min: faults while others read: what readers saw, for how
 
 test-upkeep: setup-dev ## 42 min: keys, images, backups, datasets and versions that change under readers; writers; interrupted runs
 	@pytest -q -s tests/drills/test_upkeep.py tests/upkeep
+
+test-warm: setup-dev ## 10 min: warm-up tasks of a deployment: lists, limits, kills, proofs, what is given up
+	@pytest -q tests/warm
 
 test-sources: setup-dev ## 9 min: the main job on oss://, whose store is a stand-in that verifies signatures
 	@pytest -q tests/sources

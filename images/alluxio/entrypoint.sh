@@ -18,6 +18,7 @@ Usage: VERB [OPTION]
   proxy
   logserver
   fuse [--fuse-opts=option,…] [mount point] [Alluxio path]
+  csi [OPTION]…                the CSI node plugin
 USAGE
 }
 
@@ -148,5 +149,6 @@ case $verb in
   master-only | worker-only) run_one "${verb%-only}" ;;
   job-master | job-worker | proxy | logserver) run_one "$verb" ;;
   fuse) run_fuse "$@" ;;
+  csi) exec python3 "$ALLUXIO_HOME/csi" "$@" ;;
   *) usage >&2; exit 1 ;;
 esac

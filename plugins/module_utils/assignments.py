@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,11 +15,11 @@ from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
 
-MANIFEST = ".jsonl"
+MANIFEST, CHOSEN = ".jsonl", ".chosen"
 
 
 def assign(folder: str, wanted: Wanted) -> None:
-    """Keeps what is wanted at a path, in place of what was, and the manifest as it is now."""
+    """Keeps what is wanted at a path, in place of what was, the manifest as it is now, and a list."""
     Path(folder).mkdir(mode=0o755, exist_ok=True)
     file = _file(folder, wanted.path)
     part, manifest = file.with_suffix(".part"), file.with_suffix(MANIFEST)
@@ -26,8 +27,11 @@ def assign(folder: str, wanted: Wanted) -> None:
     os.link(wanted.manifest, part)
     part.replace(manifest)
     part.unlink(missing_ok=True)  # of two names of one file, rename leaves both
-    part.write_text(json.dumps(dataclasses.asdict(replace(wanted, manifest=str(manifest)))), encoding="utf-8")
+    chosen = _keep_chosen(file, wanted.chosen) if wanted.chosen else ""
+    about = dataclasses.asdict(replace(wanted, manifest=str(manifest), chosen=chosen))
+    part.write_text(json.dumps(about), encoding="utf-8")
     part.replace(file)
+    _drop_chosen(file, chosen)
 
 
 def unassign(folder: str, path: str) -> None:
@@ -35,6 +39,12 @@ def unassign(folder: str, path: str) -> None:
     file = _file(folder, path)
     file.unlink(missing_ok=True)
     file.with_suffix(MANIFEST).unlink(missing_ok=True)
+    _drop_chosen(file)
+
+
+def assigned_at(folder: str, path: str) -> Wanted | None:
+    """What is wanted at a path; None where nothing is."""
+    return next((one for one in assigned(folder) if one.path == path), None)
 
 
 def assigned(folder: str) -> list[Wanted]:
@@ -51,6 +61,26 @@ def alone(folder: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _keep_chosen(file: Path, chosen: str) -> str:
+    """A list under the name that its digest gives it, beside the file of what is wanted."""
+    with Path(chosen).open("rb") as lines:
+        digest = hashlib.sha256()
+        while part := lines.read(1 << 20):
+            digest.update(part)
+    kept = file.with_name(f"{file.stem}-{digest.hexdigest()[:8]}{CHOSEN}")
+    if not kept.exists():
+        part_of_it = file.with_suffix(".part")
+        shutil.copyfile(chosen, part_of_it)
+        part_of_it.replace(kept)
+    return str(kept)
+
+
+def _drop_chosen(file: Path, but: str = "") -> None:
+    for one in file.parent.glob(f"{file.stem}-*{CHOSEN}"):
+        if str(one) != but:
+            one.unlink()
 
 
 def _file(folder: str, path: str) -> Path:

@@ -38,7 +38,9 @@ class Wanted:
 
     manifest: of the dataset. source: its FUSE mount. folder: on the medium, "" where nothing is staged here and `path`
     shows the mount. uid, gid, mode: of those who read it. budget: bytes of the medium for a part, of which each file
-    takes `per_file` beside its blocks; 0 is the whole dataset. seed: of the order in which a part is chosen.
+    takes `per_file` beside its blocks; 0 is the whole dataset. seed: of the order in which a part is chosen. chosen: a
+    file with the paths of a part, a line of JSON each, in place of a budget; its name ends in a digest of them.
+    bandwidth: bytes a second at which it is copied, 0 without a limit.
     """
 
     manifest: str
@@ -52,6 +54,13 @@ class Wanted:
     budget: int = 0
     per_file: int = 0
     seed: int = 0
+    chosen: str = ""
+    bandwidth: int = 0
+
+    @property
+    def is_part(self) -> bool:
+        """Whether not the whole dataset is staged."""
+        return bool(self.budget or self.chosen)
 
     @property
     def rights(self) -> staging.Rights:
@@ -101,7 +110,7 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
         return Kept(len(kept) < len(left), True, found, total, kept, [])
     if look:
         return Kept(True, False, found or {}, total, [], [])
-    if served is None and (found is None or wanted.budget or not wanted.folder):
+    if served is None and (found is None or wanted.is_part or not wanted.folder):
         raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
     if served and (shown is None or (shown.kind != "whole" and shown.device != served["device"]) or not wanted.folder):
         compositions.publish(wanted.source, wanted.path)
@@ -202,7 +211,7 @@ def show(wanted: Wanted, generation: str, served: mount_table.Mount | None) -> N
     folder = Path(wanted.folder)
     made, place = folder / generation, folder / VIEW
     place.mkdir(exist_ok=True)
-    if wanted.budget and served:
+    if wanted.is_part and served:
         layers = [str(made / FILES), wanted.source]
         compositions.view_of_layers(str(made / NAMES), layers, str(place), f"{generation}/{served['device']}")
     else:
@@ -234,6 +243,8 @@ def _others(folder: Path, generation: str) -> list[Path]:
 
 def _generation(header: dict[str, Any], wanted: Wanted) -> str:
     whole: str = header["id"]
+    if wanted.chosen:
+        return f"{whole}-{Path(wanted.chosen).stem.rpartition('-')[2]}"
     if not wanted.budget:
         return whole
     part = hashlib.sha256(f"{wanted.budget} {wanted.per_file} {wanted.seed}".encode()).hexdigest()
@@ -243,7 +254,7 @@ def _generation(header: dict[str, Any], wanted: Wanted) -> str:
 def _is_as_wanted(shown: View | None, wanted: Wanted, generation: str, served: mount_table.Mount | None) -> bool:
     if shown is None:
         return False
-    if not wanted.folder or not wanted.budget:
+    if not wanted.folder or not wanted.is_part:
         kind = "whole" if wanted.folder else "source"
         return shown.kind == kind and (shown.generation == generation or (kind == "source" and _is_of(shown, served)))
     # without the rest there is nothing better to show than the part as it is
@@ -256,7 +267,9 @@ def _is_of(shown: View, served: mount_table.Mount | None) -> bool:
 
 def _copy(wanted: Wanted, generation: str, seconds: float) -> tuple[staging.Staged, staging.Part | None]:
     folder = Path(wanted.folder)
-    part = staging.part(wanted.manifest, wanted.budget, wanted.per_file, wanted.seed) if wanted.budget else None
+    part = _part(wanted)
+    others = former(folder, generation)
+    whole = generation.partition("-")[0]
     copied = staging.stage(
         wanted.manifest,
         wanted.source,
@@ -264,10 +277,18 @@ def _copy(wanted: Wanted, generation: str, seconds: float) -> tuple[staging.Stag
         wanted.rights,
         processes=wanted.processes,
         seconds=seconds,
-        former=former(folder, generation),
+        former=others,
         chosen=part.paths if part else None,
+        same=[one for one in others if Path(one).parent.name.partition("-")[0] == whole],
+        bandwidth=wanted.bandwidth,
     )
     return copied, part
+
+
+def _part(wanted: Wanted) -> staging.Part | None:
+    if wanted.chosen:
+        return staging.chosen_part(wanted.manifest, wanted.chosen, wanted.seed)
+    return staging.part(wanted.manifest, wanted.budget, wanted.per_file, wanted.seed) if wanted.budget else None
 
 
 def _write_names(wanted: Wanted, generation: Path) -> None:

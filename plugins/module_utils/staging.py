@@ -9,14 +9,15 @@ from __future__ import annotations
 import ctypes
 import errno
 import hashlib
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import pace, reader
 
 PART = ".part-"  # of names that files have until they are right, at the root of the copy
 DIGEST = "trusted.alluxio_fuse.sha256"  # one letter, whose digest it is, and the digest
@@ -26,6 +27,7 @@ BATCH_FILES, BATCH_BYTES = 256, 64 << 20  # that become durable together: a sync
 MAX_PROBLEMS = 10
 KINDS = ("small", "large")
 BLOCK = 4096  # of a filesystem, and a page of memory
+LINKS = "a dataset with links is staged whole or not at all: write stage: off"
 SPARE = 1.02  # folders, and what a filesystem keeps of each file in blocks of its own
 
 
@@ -72,12 +74,15 @@ def stage(
     seconds: float = float("inf"),
     former: Sequence[str] = (),
     chosen: frozenset[str] | None = None,
+    same: Sequence[str] = (),
+    bandwidth: int = 0,
 ) -> Staged:
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
 
     former: folders of copies on the same medium, whose files are taken where their digest is the manifest's. It ends
     after `seconds` of copying, and what is still to be copied is when it is called again. chosen: paths of files, where
-    not the whole dataset is copied.
+    not the whole dataset is copied. same: those of `former` that were made from this manifest, whose files are right
+    whether or not it has their digests. bandwidth: bytes that all processes copy in a second, 0 without a limit.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
@@ -86,7 +91,8 @@ def stage(
         left.unlink()
 
     def copy_share(numbers: list[int]) -> Staged:
-        copier = _Copier(source, folder, rights, numbers[0], former)
+        limit = pace.Pace(bandwidth / processes)
+        copier = _Copier(source, folder, rights, numbers[0], former, same=same, limit=limit)
         return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), seconds)
 
     shares = reader.fork_map(
@@ -147,7 +153,7 @@ def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
     """
     header, entries = reader.load(manifest)
     if header["entries"].get("link"):
-        raise ValueError("a dataset with links is staged whole or not at all: write stage: off")
+        raise ValueError(LINKS)
     left = budget / SPARE - sum(header["entries"].values()) * per_file
     paths: set[str] = set()
     kinds = dict.fromkeys(KINDS, 0)
@@ -161,6 +167,20 @@ def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
     return Part(frozenset(paths), kinds)
 
 
+def chosen_part(manifest: str, chosen: str, seed: int) -> Part:
+    """What a file of paths, a line of JSON each, has of a dataset; of each kind, those that a check reads first."""
+    header, entries = reader.load(manifest)
+    if header["entries"].get("link"):
+        raise ValueError(LINKS)
+    with Path(chosen).open(encoding="ascii") as lines:
+        paths = frozenset(map(json.loads, lines))
+    kinds = {}
+    for kind in KINDS:
+        order = reader.select(header, entries, seed, reader.Selection(kind, 0, None))
+        kinds[kind] = sum(1 for _ in takewhile(lambda entry: entry.path in paths, order))
+    return Part(paths, kinds)
+
+
 def _rows(manifest: str, number: int, processes: int, chosen: frozenset[str] | None) -> Iterator[dict[str, Any]]:
     """Every row whose place is `number` modulo `processes`, of what a mount serves, or of what was chosen of it."""
     rows = islice(reader.read_manifest(manifest), 1 + number, None, processes)
@@ -172,9 +192,19 @@ def _rows(manifest: str, number: int, processes: int, chosen: frozenset[str] | N
 class _Copier:
     """Copies one share. Files are written, made durable, and only then named: a crash leaves nothing half."""
 
-    def __init__(self, source: str, folder: str, rights: Rights, number: int, former: Sequence[str]) -> None:
+    def __init__(
+        self,
+        source: str,
+        folder: str,
+        rights: Rights,
+        number: int,
+        former: Sequence[str],
+        *,
+        same: Sequence[str],
+        limit: pace.Pace,
+    ) -> None:
         self._source, self._folder, self._rights, self._number = Path(source), Path(folder), rights, number
-        self._former = [Path(one) for one in former]
+        self._former, self._same, self._pace = [Path(one) for one in former], {Path(one) for one in same}, limit
         self._made: set[Path] = set()
         self._written: list[tuple[Path, Path]] = []
         self._bytes = 0
@@ -210,12 +240,14 @@ class _Copier:
     def _taken(self, path: Path, row: dict[str, Any]) -> tuple[bytes, str] | None:
         """The digest of a file of a former copy that is this one, and is now in both; None where there is none."""
         wanted = (OF_SOURCE, row.get("digest", {}).get("value"))
-        for file in (folder / row["path"] for folder in self._former):
-            if digest_of(str(file)) == wanted and self._is_ours(file.stat(), row["size"]):
+        for folder in self._former:
+            file = folder / row["path"]
+            kept = digest_of(str(file))
+            if kept and (kept == wanted or folder in self._same) and self._is_ours(file.stat(), row["size"]):
                 self._make_folder(path.parent)
                 path.unlink(missing_ok=True)
                 os.link(file, path)
-                return wanted
+                return kept
         return None
 
     def _is_ours(self, about: os.stat_result, size: int) -> bool:
@@ -233,7 +265,7 @@ class _Copier:
             if about.st_size != wanted:
                 raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
             written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
-            digest = _copy_bytes(read.fileno(), written.fileno())
+            digest = _copy_bytes(read.fileno(), written.fileno(), self._pace)
             if written.tell() != wanted or (known and digest.hex() != known):
                 raise WrongBytesError("its bytes are not those of the manifest")
             kind = OF_SOURCE if known else OF_FIRST_READ
@@ -285,10 +317,11 @@ def _no_link(path: str, flags: int) -> int:
         raise
 
 
-def _copy_bytes(read: int, written: int) -> bytes:
+def _copy_bytes(read: int, written: int, limit: pace.Pace) -> bytes:
     """Copies to the end; the sha256 of it."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(BUFFER_BYTES))
     while length := os.readv(read, [buffer]):
+        limit.take(length)
         digest.update(buffer[:length])
         left = buffer[:length]
         while left:

@@ -130,7 +130,7 @@ WANTED = [field.name for field in dataclasses.fields(stages.Wanted)]
 def present(module: AnsibleModule) -> dict[str, Any]:
     """Copies and mounts; the module's answer."""
     said = module.params
-    wanted = stages.Wanted(**{key: said[key] for key in WANTED})
+    wanted = stages.Wanted(**{key: said[key] for key in WANTED if key in said})
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)

@@ -22,8 +22,8 @@ class Staged:
 
     datasets: {name, source: its FUSE mount, folder, path, parent: {path, uid, gid, mode}, budget, per_file}. folders:
     that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper: its
-    container, none where nothing is staged or FUSE runs as a unit. owned: items of the ownership record, in the order
-    of making.
+    container, none where nothing is staged, FUSE runs as a unit, or the chart has a pod of it. owned: items of the
+    ownership record, in the order of making.
     """
 
     datasets: list[dict[str, Any]]
@@ -47,16 +47,21 @@ class RecordedMounts:
 
 def staged(plan: Plan, host: str) -> Staged:
     """What role `stage` makes on `host`."""
-    datasets = _datasets(plan, host)
+    datasets = staged_datasets(plan, host)
     kept = bool(datasets) and plan.capabilities.runs_cluster
     state_dir = plan.nodes[host]["node"]["state_dir"].amount
     files = keeper.files(state_dir) if kept else []
-    container = keeper.container(plan.name, state_dir, datasets, plan.fleet["image"].amount) if kept else None
+    in_pods = plan.capabilities.in_pods
+    image = plan.fleet["image"].amount
+    container = keeper.container(plan.name, state_dir, datasets, image) if kept and not in_pods else None
     folders, owned = _folders(datasets), _made(datasets)
+    if in_pods:
+        owned += [owned_item(ROLE, "file", f"{one['parent']['path']}/.owner", False, False) for one in datasets]
     if datasets:
         owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.ASSIGNMENTS}", True, False))
-    if container:
+    if kept:
         owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.PROGRAM}", True, False))
+    if container:
         owned.append(owned_item(ROLE, "container", container["name"], False, False))
     return Staged(datasets, folders, files, container, owned)
 
@@ -85,7 +90,8 @@ def _end(path: str) -> str:
     return "/".join(PurePosixPath(path).parts[-2:])
 
 
-def _datasets(plan: Plan, host: str) -> list[dict[str, Any]]:
+def staged_datasets(plan: Plan, host: str) -> list[dict[str, Any]]:
+    """Those of `host` whose FUSE mount is out of their readers' way, as `Staged` has them."""
     found = []
     for dataset, fuse in plan.mounts(host).items():
         if "stage" in fuse:

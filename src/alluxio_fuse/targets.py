@@ -82,11 +82,13 @@ def mount_folders(plan: Plan, host: str, role: str) -> list[dict[str, Any]]:
     if not parents:
         return []
     about = {"role": role, "contents": False}
-    root = {"kind": "directory", "id": plan.nodes[host]["node"]["mount_root"].amount, "data": about}
+    root = plan.nodes[host]["node"]["mount_root"].amount
+    highest = dict.fromkeys([root, *(path.rpartition("/")[0] for path in parents)])
+    roots = [{"kind": "directory", "id": path, "data": about} for path in highest]
     above = [{"kind": "directory", "id": path, "data": {**about, "new": True, "before": None}} for path in parents]
     marks = [{"kind": "file", "id": f"{path}/.owner", "data": about} for path in parents]
     points = [{"kind": "directory", "id": f"{path}/data", "data": {**about, "before": None}} for path in parents]
-    return [root, *above, *marks, *points]
+    return [*roots, *above, *marks, *points]
 
 
 def gate(plan: Plan, host: str) -> dict[str, Any]:

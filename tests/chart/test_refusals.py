@@ -15,6 +15,7 @@ def worker(**values: Any) -> dict[str, Any]:
 
 OFFICIAL = {"kind": "official", "java": 11}
 KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
+HIDDEN = {"path": "/var/lib/a/fuse/imagenet", "uid": 0, "gid": 0, "mode": "0700"}
 OSS = {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"}
 
 
@@ -116,6 +117,18 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "dataset with a place of its own beside pools": (
         {**pools({}), **datasets({"fuse": {"nodeSelector": {"gpu": "t4"}}})},
         "datasets[0].fuse.nodeSelector places a dataset in all pools alike",
+    ),
+    "volumes without FUSE": (
+        {"csi": {"enabled": True}, "fuse": {"enabled": False}},
+        "csi.enabled: volumes show what FUSE mounts, and fuse.enabled is false: write csi.enabled false",
+    ),
+    "volumes by the official image": (
+        {"csi": {"enabled": True}, "image": OFFICIAL},
+        "csi.enabled: the official image has no plugin for node and kubelet: write image.kind project",
+    ),
+    "claims of no driver": (
+        {"csi": {"claims": ["vision"]}},
+        "csi.claims lead to volumes of the CSI driver, and csi.enabled is false: write csi.enabled true",
     ),
     "derived property": (
         worker(properties={"alluxio.worker.tieredstore.levels": "2"}),
@@ -272,6 +285,32 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         {"image": OFFICIAL, **datasets({"fuse": {"clientCache": {"hostPath": {"path": "/mnt/nvme0/cache"}}}})},
         "clientCache.hostPath outlives its pod, and nothing in the official image discards pages",
     ),
+    "a keeper without the playbooks": (
+        {"stage": {"enabled": True}},
+        "stage: the chart alone stages nothing, as the playbooks put copies and the keeper's programs on the nodes:"
+        " remove it, or deploy with the playbooks (docs/staging.md)",
+    ),
+    "a staged dataset without the playbooks": (
+        datasets({"mountParent": HIDDEN}),
+        "stage, datasets[0].mountParent: the chart alone stages nothing",
+    ),
+    "a staged dataset that nobody shows": (
+        {"profile": "planned", **datasets({"mountParent": HIDDEN})},
+        "datasets[0].mountParent: nobody would show the dataset where it is read, as stage.enabled is false: remove it",
+    ),
+    "copies of no mount": (
+        {
+            "profile": "planned",
+            "stage": {"enabled": True},
+            "fuse": {"enabled": False},
+            **datasets({"mountParent": HIDDEN}),
+        },
+        "stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false",
+    ),
+    "a keeper of nothing": (
+        {"profile": "planned", "stage": {"enabled": True}, **datasets({})},
+        "stage.enabled: no dataset has a mountParent, so there is nothing to keep: remove it",
+    ),
     "keys for the official image": (
         {"image": {"kind": "official", "java": 11}, **datasets({"credentials": KEYS})},
         "write awsProfile, or image.kind project",
@@ -284,6 +323,7 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
     "in a list": (worker(tiers=[{**SSD, "path": "/x"}]), "path"),
     "two places for a tier": (worker(tiers=[{**SSD, "emptyDir": {}}]), "oneOf"),
     "dataset": (datasets({"secret": "x"}), "secret"),
+    "the planner's stage": (datasets({"stage": "auto"}), "stage"),
     "size": (worker(pageCache="1.5Gi"), "pattern"),
     "two masters": ({"master": {"replicas": 2}}, "replicas"),
     "privileged is no value": ({"fuse": {"privileged": False}}, "privileged"),

@@ -117,6 +117,32 @@ class TestPrepare:
         assert (list(victim.iterdir()), victim.stat().st_mode & 0o777) == ([], 0o751)
         assert parent.stat().st_mode & 0o777 == 0o711
 
+    def test_takes_a_mount_point_that_a_copy_had(self, tmp_path: Path) -> None:
+        """Role `stage` makes it immutable; whose it is and who may write stands already."""
+        point = tmp_path / "data"
+        point.mkdir(mode=0o555)
+        immutable = subprocess.run(["chattr", "+i", point], capture_output=True, check=False).returncode == 0
+        if not immutable:
+            pytest.skip("the filesystem of the tests knows no immutable folders")
+        try:
+            assert self.prepare(tmp_path).returncode == 0
+        finally:
+            subprocess.run(["chattr", "-i", point], check=True)
+
+    def test_claims_the_folder_in_which_a_copy_is_mounted(self, tmp_path: Path) -> None:
+        one, two = tmp_path / "one", tmp_path / "two"
+        for made in (one / "data", two):
+            made.mkdir(parents=True)
+        said = [one, 0, 0, "0750", "data-cache/one", two, 0, 0, "0755", "data-cache/two"]
+        done = bash('bash "$@"', FILES / "stage-prepare.sh", *said, NODE_NAME="n1")
+        assert done.returncode == 0, done.stderr
+        assert [(path / ".owner").read_text() for path in (one, two)] == ["data-cache/one\n", "data-cache/two\n"]
+        assert one.stat().st_mode & 0o777 == 0o750
+        (two / ".owner").write_text("other/two\n")
+        refused = bash('bash "$@"', FILES / "stage-prepare.sh", *said, NODE_NAME="n1")
+        assert refused.returncode == 1
+        assert f"n1: {two} belongs to other/two, not to data-cache/two" in refused.stderr
+
     def test_refuses_to_hide_files(self, tmp_path: Path) -> None:
         self.prepare(tmp_path)
         (tmp_path / "data").chmod(0o755)

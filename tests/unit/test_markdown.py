@@ -73,7 +73,14 @@ def messages() -> set[str]:
 @pytest.fixture(scope="module")
 def sources() -> str:
     """Everything that can say something to a user, with strings of several lines joined."""
-    places = ("src/**/*.py", "plugins/**/*.py", "roles/**/*.yml", "playbooks/**/*.yml", "images/**/*.sh")
+    places = (
+        "src/**/*.py",
+        "plugins/**/*.py",
+        "roles/**/*.yml",
+        "playbooks/**/*.yml",
+        "images/**/*.sh",
+        "images/**/*.py",
+    )
     text = "\n".join(path.read_text(encoding="utf-8") for place in places for path in sorted(ROOT.glob(place)))
     return re.sub(r"\s+", " ", re.sub(r'"\s*\n\s*f?"', "", text))
 

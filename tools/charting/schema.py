@@ -156,6 +156,9 @@ FUSE_OF_DATASET = {
     **{key: POD[key] for key in ("nodeSelector", "tolerations", "affinity", "podAnnotations", "podLabels")},
 }
 
+#: Who enters a folder.
+ENTERED = {"uid": integer(0), "gid": integer(0), "mode": string("^0[0-7]{3}$")}
+
 DATASET = closed(
     {
         "name": {**DEFINITIONS["name"], "maxLength": 30},
@@ -172,7 +175,8 @@ DATASET = closed(
         ),
         "writable": BOOL,
         "freshness": string("^(immutable|within: [1-9][0-9]*(s|m|h|d))$"),
-        "readers": closed({"uid": integer(0), "gid": integer(0), "mode": string("^0[0-7]{3}$")}, "uid", "gid", "mode"),
+        "readers": closed(ENTERED, *ENTERED),
+        "mountParent": closed({"path": PATH, **ENTERED}, "path", *ENTERED),
         "s3": closed(
             {"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL, "anonymous": BOOL}
         ),
@@ -195,6 +199,22 @@ DATASET = closed(
 
 FUSE_OF_POOL = {**FUSE_OF_DATASET, "terminationGracePeriodSeconds": integer(1)}
 
+#: The keeper of staged datasets; only folders and resources differ between pools.
+STAGE_OF_POOL = {
+    "folders": items(
+        closed(
+            {
+                "path": PATH,
+                "readOnly": BOOL,
+                "mountPropagation": one_of("Bidirectional", "HostToContainer"),
+                "mountPoint": PATH,
+            },
+            "path",
+        )
+    ),
+    "resources": ref("resources"),
+}
+
 #: What nodes unlike the release's own have otherwise than `worker`, `jobWorker`, `fuse` and `datasets[].fuse` say.
 POOL = closed(
     {
@@ -202,6 +222,7 @@ POOL = closed(
         "worker": closed({"tiers": items(TIER, minItems=1), **JAVA, "pageCache": SPARE, **POD}),
         "jobWorker": closed(JAVA),
         "fuse": closed(FUSE_OF_POOL),
+        "stage": closed(STAGE_OF_POOL),
         "datasets": {"type": "object", "additionalProperties": closed(FUSE_OF_DATASET)},
     },
     "name",
@@ -267,6 +288,19 @@ VALUES: dict[str, Schema] = {
             "updateStrategy": one_of("OnDelete", "RollingUpdate"),
             "startupTaint": closed({"enabled": BOOL, "key": string(r"^[^=:\s]+$")}),
         }
+    ),
+    "csi": closed(
+        {
+            "enabled": BOOL,
+            "claims": items(NAME, uniqueItems=True),
+            "kubeletFolder": PATH,
+            "resources": ref("resources"),
+            **PLACE,
+            "affinity": ref("affinity"),
+        }
+    ),
+    "stage": closed(
+        {"enabled": BOOL, "command": items(string(minLength=1)), "env": LABELS, "digest": string(), **STAGE_OF_POOL}
     ),
     "mounts": closed({"interval": integer(10), "resources": ref("resources"), **PLACE}),
     "shortCircuit": closed({"enabled": BOOL, "path": ref("optionalPath")}),

@@ -22,7 +22,8 @@ if ! mounted; then
     echo "$parent/data on this node is not empty, so a mount would hide files: move them away" >&2
     exit 1
   fi
-  chmod 0555 "$parent/data"
+  # Where a copy was mounted before, it is immutable.
+  [ "$(stat -c %a "$parent/data")" = 555 ] || chmod 0555 "$parent/data"
 fi
 if [ -n "$cache" ]; then
   claim "$cache" "${7:-$cache}" "$owner" fuse.clientCache.hostPath

@@ -1,4 +1,4 @@
-# Removes the taint KEY from this node once a FUSE mount is at every POINT, then waits to be ended.
+# Removes the taint KEY from this node once something is mounted at every POINT, FUSE or a copy, then waits to be ended.
 # The API server is asked through openssl, so that the image needs no client: a patch per index, of which one whose test holds removes.
 # usage: startup-taint.sh KEY POINT...     environment: NODE_NAME, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT_HTTPS
 set -uo pipefail
@@ -7,7 +7,7 @@ shift
 trap 'exit 0' TERM
 pause() { sleep "$1" & wait $!; }
 
-mounted() { grep -q " $1 .* - fuse" /proc/self/mountinfo; }
+mounted() { awk -v point="$1" '$5 == point {found = 1} END {exit !found}' /proc/self/mountinfo; }
 
 # Prints the status of removing the taint at index $1.
 remove() {

@@ -4,11 +4,12 @@ set -euo pipefail
 point=$1 dataset=$2 bytes=$3 least=$4
 
 deadline=$((SECONDS + 300))
-until grep -q " $point .* - fuse" /proc/self/mountinfo; do
-  [ $SECONDS -lt $deadline ] || { echo "no FUSE mount of $dataset appeared at $point within 300 s"; exit 1; }
+mounted() { awk -v point="$point" '$5 == point {$1 = $2 = $3 = $4 = $5 = ""; sub(/.* - /, ""); found = $0} END {print found; exit !found}' /proc/self/mountinfo; }
+until mounted >/dev/null; do
+  [ $SECONDS -lt $deadline ] || { echo "no mount of $dataset appeared at $point within 300 s"; exit 1; }
   sleep 1
 done
-echo "$dataset: $(grep " $point .* - fuse" /proc/self/mountinfo | tail -n 1 | sed 's/.* - //')"
+echo "$dataset: $(mounted)"
 
 if [ -n "${DIGESTS//[[:space:]]/}" ]; then
   (cd "$point" && grep . <<<"$DIGESTS" | sha256sum --check --strict)

@@ -25,6 +25,11 @@ file:///sources/{{ .dataset.name }}
 {{ include "alluxio.mountRoot" .root }}/{{ .dataset.name }}
 {{- end }}
 
+{{- /* The folder above a dataset's FUSE mount, as YAML {path, uid, gid, mode}: that which readers enter, or one out of their way. */ -}}
+{{- define "alluxio.datasetMountParent" -}}
+{{ default (merge (dict "path" (include "alluxio.datasetParent" .)) .dataset.readers) .dataset.mountParent | toYaml }}
+{{- end }}
+
 {{- /* Seconds of the freshness promise; 0 when immutable. What is written to changes, so that it has a promise in any case. */ -}}
 {{- define "alluxio.datasetWithin" -}}
 {{- if hasPrefix "within: " .dataset.freshness -}}

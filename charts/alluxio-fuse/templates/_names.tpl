@@ -45,6 +45,11 @@ labels:
   {{- include "alluxio.labels" . | nindent 2 }}
 {{- end }}
 
+{{- /* Name of the CSIDriver: one of a release, as each kubelet knows a driver once. */ -}}
+{{- define "alluxio.csiDriver" -}}
+{{ include "alluxio.fullname" . }}.{{ .Release.Namespace }}
+{{- end }}
+
 {{- define "alluxio.image" -}}
 {{- $tag := default .Chart.AppVersion .Values.image.tag -}}
 {{ .Values.image.repository }}{{ ternary (printf "@%s" .Values.image.digest) (printf ":%s" $tag) (ne .Values.image.digest "") }}

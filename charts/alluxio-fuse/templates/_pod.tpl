@@ -8,7 +8,9 @@ worker: [configure, claim, verify]
 job-worker: []
 mounts: [configure, mounts]
 fuse: [configure, verify, fuse-wait, claim, fuse-prepare, fuse-live, fuse-ready]
+stage: [verify, claim, stage-prepare]
 startup-taint: [startup-taint]
+csi: []
 {{- end }}
 
 {{- /* Digest of all that the containers of a pod read from ConfigMaps; of trust, which is not the chart's, what the user says. Takes {root, components, dataset}. */ -}}
@@ -16,7 +18,7 @@ startup-taint: [startup-taint]
 {{- $all := "" -}}
 {{- $scripts := include "alluxio.scriptsOf" . | fromYaml -}}
 {{- range .components -}}
-{{- if ne . "startup-taint" -}}
+{{- if not (has . (list "stage" "startup-taint" "csi")) -}}
 {{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" . "dataset" $.dataset)) -}}
 {{- if $.dataset -}}{{- $all = print $all (include "alluxio.datasetUri" $) -}}{{- end -}}
 {{- if $.root.Values.trust.configMap -}}{{- $all = print $all $.root.Values.trust.digest -}}{{- end -}}

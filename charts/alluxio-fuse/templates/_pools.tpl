@@ -7,7 +7,7 @@
 {{- range $pool := prepend .root.Values.pools (dict "name" "") -}}
 {{- $values := dict -}}
 {{- range $key, $value := $root.Values -}}{{- $_ := set $values $key $value -}}{{- end -}}
-{{- range $key := list "worker" "jobWorker" "fuse" -}}
+{{- range $key := list "worker" "jobWorker" "fuse" "stage" -}}
 {{- $_ := set $values $key (mergeOverwrite (deepCopy (get $root.Values $key)) (deepCopy (default dict (get $pool $key)))) -}}
 {{- end -}}
 {{- $datasets := list -}}

@@ -2,6 +2,7 @@
 {{- define "alluxio.refusals" -}}
 {{- include "alluxio.nodeRefusals" . }}
 {{- include "alluxio.poolRefusals" . }}
+{{- include "alluxio.stageRefusals" . }}
 {{- $values := .Values }}
 {{- if and (eq $values.image.kind "official") (gt (int $values.image.java) 11) }}
 image.java is {{ $values.image.java }}, but alluxio/alluxio carries 8 or 11: write image.java 11, or image.kind project
@@ -39,8 +40,38 @@ datasets[{{ $index }}].fuse.{{ $key }} places a dataset on some nodes, but fuse.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if $values.csi.enabled }}
+{{- if not $values.fuse.enabled }}
+csi.enabled: volumes show what FUSE mounts, and fuse.enabled is false: write csi.enabled false
+{{- end }}
+{{- if eq $values.image.kind "official" }}
+csi.enabled: the official image has no plugin for node and kubelet: write image.kind project, or csi.enabled false
+{{- end }}
+{{- if gt (len (include "alluxio.csiDriver" .)) 63 }}
+csi.enabled: the driver's name {{ include "alluxio.csiDriver" . }} is longer than 63 characters: shorten the namespace's or the release's name
+{{- end }}
+{{- else if $values.csi.claims }}
+csi.claims lead to volumes of the CSI driver, and csi.enabled is false: write csi.enabled true, or datasets[].claims
+{{- end }}
 {{- if and $values.networkPolicy.enabled $values.monitoring.podMonitor.enabled (not $values.networkPolicy.metrics) }}
 monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: name Prometheus there
+{{- end }}
+{{- end }}
+
+{{- /* Copies, and the keeper's programs, are put on nodes by the playbooks. */ -}}
+{{- define "alluxio.stageRefusals" -}}
+{{- $hidden := list }}
+{{- range $index, $dataset := .Values.datasets }}
+{{- if $dataset.mountParent }}{{ $hidden = append $hidden (printf "datasets[%d].mountParent" $index) }}{{ end }}
+{{- end }}
+{{- if and (or .Values.stage.enabled $hidden) (ne .Values.profile "planned") }}
+{{ prepend $hidden "stage" | join ", " }}: the chart alone stages nothing, as the playbooks put copies and the keeper's programs on the nodes: remove it, or deploy with the playbooks (docs/staging.md)
+{{- else if and $hidden (not .Values.stage.enabled) }}
+{{ join ", " $hidden }}: nobody would show the dataset where it is read, as stage.enabled is false: remove it
+{{- else if and .Values.stage.enabled (not $hidden) }}
+stage.enabled: no dataset has a mountParent, so there is nothing to keep: remove it
+{{- else if and .Values.stage.enabled (not .Values.fuse.enabled) }}
+stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: write fuse.enabled true
 {{- end }}
 {{- end }}
 

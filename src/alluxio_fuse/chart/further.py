@@ -15,7 +15,7 @@ from alluxio_fuse.plan.values import Amounts
 
 VARIABLE: Final = "alluxio_kubernetes.values"
 #: Values that the plan writes as a whole: a part of one would stand beside what it does not know of.
-_WHOLE: Final = frozenset({"nodeSelector", "resources", "jvm", "properties"})
+_WHOLE: Final = frozenset({"nodeSelector", "resources", "jvm", "properties", "stage"})
 #: By the value's name, how the user says it to the plan.
 _SAID_BY: Final[Mapping[str, str]] = {
     "fullnameOverride": "say alluxio_name",
@@ -27,6 +27,7 @@ _SAID_BY: Final[Mapping[str, str]] = {
     "storageClass": "say alluxio_kubernetes.storage_class",
     "replicas": "say it by the hosts in group masters",
     "tiers": "say alluxio_cache_tiers",
+    "stage": "say alluxio_datasets[].stage",
     "pools": "say them by groups of the inventory below gpu_nodes",
     "jvm": "say alluxio_overrides, as {service}.heap",
     "resources": "say alluxio_overrides, as {service}.container_memory or {service}.cpu_request",

@@ -6,18 +6,19 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from alluxio_fuse import names
+from alluxio_fuse import keeper, names
 from alluxio_fuse.chart.further import findings, joined
 from alluxio_fuse.chart.reserved import CHART, is_reserved
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
-from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
+from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.stages import staged_datasets
 
 MIB = 2**20
 Nodes = Mapping[str, Mapping[str, Amounts]]
@@ -63,7 +64,7 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
     master, on_master = _shared(nodes, "master"), _placed(cluster, {names.node_label(name, "master"): "true"})
     on_worker = _placed(cluster, cluster.node_selector or {names.node_label(name, "worker"): "true"})
     on_fuse = _placed(cluster, cluster.node_selector or {names.node_label(name, "fuse"): "true"})
-    points = _mount_points(first)
+    points, stage = _mount_points(first), _keeper(plan, first)
     datasets = [_dataset(one, _shared(first, f"{_FUSE}{one['name']}"), secrets, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
@@ -88,6 +89,8 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
             "settingsPath": _settings_path(nodes) if fleet["node_access"] else "",
             **on_fuse,
         },
+        "csi": _on_nodes_of(cluster, names.node_label(name, "fuse")),
+        "stage": {"enabled": bool(stage), **stage},
         "mounts": on_master,
         "networkPolicy": {"metrics": _readers_of_counters(name, nodes_addresses)},
     }
@@ -97,12 +100,14 @@ def _pool(plan: Plan, pool: str, nodes: Nodes) -> Amounts:
     """What the nodes of a pool have otherwise than those of the first; one without workers has only where none are."""
     works = _runs(nodes, "worker")
     points = _mount_points(nodes)
+    stage = _keeper(plan, nodes)
     label = {service: {"nodeSelector": {names.node_label(plan.name, service): pool}} for service in ("worker", "fuse")}
     return {
         "name": pool,
         "worker": {**(_worker(nodes) if works else {}), **label["worker"]},
         **({"jobWorker": _java(_shared(nodes, "job_worker"))} if works else {}),
         "fuse": label["fuse"],
+        **({"stage": {key: stage[key] for key in ("folders", "resources")}} if stage else {}),
         "datasets": {one["name"]: _fuse(_shared(nodes, f"{_FUSE}{one['name']}"), points) for one in plan.datasets},
     }
 
@@ -125,6 +130,15 @@ def _settings_path(nodes: Nodes) -> str:
 def _placed(cluster: Kubernetes, selector: Mapping[str, str]) -> Amounts:
     tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations]
     return {"nodeSelector": dict(selector), "tolerations": tolerations}
+
+
+def _on_nodes_of(cluster: Kubernetes, label: str) -> Amounts:
+    """On the nodes of every pool, which have the label with another value each."""
+    if cluster.node_selector:
+        return {"nodeSelector": dict(cluster.node_selector)}
+    term = {"matchExpressions": [{"key": label, "operator": "Exists"}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"affinity": {"nodeAffinity": required}}
 
 
 def _private_ca(plan: Plan) -> bool:
@@ -268,6 +282,7 @@ def _dataset(
         "writable": dataset["writable"],
         "freshness": dataset["freshness"],
         "readers": dataset["readers"],
+        **({"mountParent": fuse["mount_parent"]} if "stage" in fuse else {}),
         **_store(dataset),
         **({"credentials": keys | token} if keys else {}),
         "fuse": _fuse(fuse, points),
@@ -299,6 +314,38 @@ def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
         "pageCache": "0Mi",
         "clientCache": _client_cache(cache, cache.path, points) if cache.path else {"enabled": False},
     }
+
+
+def _keeper(plan: Plan, nodes: Nodes) -> Amounts:
+    """The pod that keeps copies on the nodes of a pool; empty where nothing is staged."""
+    host, services = next(iter(nodes.items()))
+    if "keeper" not in services["node"]:
+        return {}
+    planned: PlannedKeeper = _shared(nodes, "node", "keeper")["keeper"]
+    state_dir = services["node"]["state_dir"]
+    memory = _size(planned.memory)
+    tmpfs = [PurePosixPath(one["path"]) for one in services["node"]["cache_media"] if one["kind"] == "tmpfs"]
+    points = [*tmpfs, *_mount_points(nodes)]
+    return {
+        "command": keeper.command(state_dir),
+        "env": keeper.environment(state_dir),
+        "digest": keeper.programs_digest(state_dir),
+        "folders": [_keeper_folder(one, points) for one in keeper.folders(state_dir, staged_datasets(plan, host))],
+        "resources": {
+            "requests": {"cpu": f"{planned.cpu_request}m", "memory": memory},
+            "limits": {"memory": memory},
+        },
+    }
+
+
+def _keeper_folder(folder: keeper.Folder, points: list[PurePosixPath]) -> Amounts:
+    """A folder of the node in the keeper's pod; of one on a medium, the mount point that it must lie below."""
+    if folder.mounts != "own":
+        passed = {"shared": "Bidirectional", "followed": "HostToContainer"}[folder.mounts]
+        return {"path": folder.path, "mountPropagation": passed}
+    if folder.read_only:
+        return {"path": folder.path, "readOnly": True}
+    return dict(_host_path(PurePosixPath(folder.path), points)["hostPath"])
 
 
 def _client_cache(cache: PlannedCache, path: str, points: list[PurePosixPath]) -> Amounts:

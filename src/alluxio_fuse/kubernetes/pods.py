@@ -17,7 +17,9 @@ WEB = {"fuse": 49999, "worker": 30000, "master": 19999}
 COMPONENT = "app.kubernetes.io/component"
 REVISION = "controller-revision-hash"  # of the template that a DaemonSet has made a pod from
 FUSE = "fuse-"  # and the dataset: the component, with that of a pool after a dot
+STAGE = "stage"  # the component of keepers
 PASSWORD = "rpc-password"  # noqa: S105 - the chart's name of the volume
+PARENT = "parent"  # the chart's name of the volume below which FUSE mounts
 _CLAIM = "persistentVolumeClaim"
 _WAITING = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "InvalidImageName")
 
@@ -60,10 +62,15 @@ def _others(pods: Iterable[Mapping[str, Any]], deployment: str, claim: str) -> d
         about, spec = pod["metadata"], pod["spec"]
         if not _runs(pod) or is_ours(about.get("labels"), deployment):
             continue
-        folders = [one["hostPath"]["path"] for one in spec.get("volumes") or [] if "hostPath" in one]
-        claims = [one[_CLAIM]["claimName"] for one in spec.get("volumes") or [] if _CLAIM in one]
-        mounted = any(PurePosixPath(folder).is_relative_to(root) for folder in folders) or any(
-            f"{about['namespace']}/{name}" == claim for name in claims
+        volumes = spec.get("volumes") or []
+        folders = [one["hostPath"]["path"] for one in volumes if "hostPath" in one]
+        claims = [one[_CLAIM]["claimName"] for one in volumes if _CLAIM in one]
+        # Of the release's CSI driver, `<deployment>.<namespace>`, and of its claims, `<dataset>.<driver>`.
+        driven = [f".{one['csi']['driver']}" for one in volumes if "csi" in one] + claims
+        mounted = (
+            any(PurePosixPath(folder).is_relative_to(root) for folder in folders)
+            or any(f"{about['namespace']}/{name}" == claim for name in claims)
+            or any(f".{deployment}." in name for name in driven)
         )
         node, name = spec["nodeName"], f"pod {about['namespace']}/{about['name']}"
         if mounted:
@@ -105,6 +112,7 @@ def components(plan: Plan) -> dict[str, list[str]]:
             for service in services
             if service == "worker" or service.startswith("fuse/")
         ]
+        + ([names.component(STAGE, plan.pool(host))] if "keeper" in services["node"] else [])
         for host, services in plan.nodes.items()
     }
 
@@ -266,8 +274,14 @@ def told_of(pod: Mapping[str, Any], deployment: str) -> dict[str, str]:
         "name": _component(pod),
         "pod": str(pod["metadata"]["name"]),
         "node": str(pod["spec"].get("nodeName", "")),
-        "mount_point": names.mount_point(deployment, dataset) if dataset else "",
+        "mount_point": _mount_point(pod, deployment, dataset) if dataset else "",
     }
+
+
+def _mount_point(pod: Mapping[str, Any], deployment: str, dataset: str) -> str:
+    """Where the pod itself mounts, whatever is planned now: out of its readers' way if its dataset was to be staged."""
+    folders = [one["hostPath"]["path"] for one in pod["spec"].get("volumes") or [] if one["name"] == PARENT]
+    return f"{folders[0]}/data" if folders else names.mount_point(deployment, dataset)
 
 
 def _templates(manifest: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

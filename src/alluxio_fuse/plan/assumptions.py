@@ -41,7 +41,7 @@ def assumptions(fleet: Fleet, plans: Iterable[NodePlan], files_given: Mapping[st
     if not fleet.intent.alluxio_kubernetes.node_access:
         made["unseen"] = (
             "nodes were looked at from pods: /dev/fuse, distribution, what else listens or is mounted is not known,"
-            " and a pod that has a GPU or the folder as hostPath counts as its reader"
+            " and a pod that has a GPU, or the folder as hostPath or volume, counts as its reader"
         )
     if not fleet.intent.alluxio_datasets:
         made["sample"] = "the sample's size is computed with 3 % of room, not measured"

@@ -8,6 +8,7 @@ from alluxio_fuse.plan.fleet import Fleet, Kind
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.rules import jvm, memory
 from alluxio_fuse.plan.rules.jvm import Jvm, Level
+from alluxio_fuse.plan.rules.stage import keeper_memory
 from alluxio_fuse.plan.values import Value
 
 SMALLEST_METADATA: Final = 1000
@@ -30,7 +31,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Budget:
-    """How a node's memory is divided, bytes."""
+    """How a node's memory is divided, bytes; keeper: of the pod that keeps copies of datasets, without these."""
 
     total: Value[int]
     reserve: Value[int]
@@ -39,6 +40,7 @@ class Budget:
     level: Level
     jvms: dict[str, Jvm]
     grants: dict[str, Grant]
+    keeper: int = 0
 
     @property
     def available(self) -> int:
@@ -47,7 +49,7 @@ class Budget:
 
     @cached_property
     def services(self) -> int:
-        return sum(process.total for process in self.jvms.values())
+        return sum(process.total for process in self.jvms.values()) + self.keeper
 
     @property
     def caches(self) -> int:
@@ -57,7 +59,7 @@ class Budget:
     def arithmetic(self) -> dict[str, int]:
         """The parts that make up the node's memory without caches."""
         parts = {"reserve": self.reserve.amount, "training": self.workload.amount, "page cache": self.page_cache.amount}
-        return parts | {name: process.total for name, process in self.jvms.items()}
+        return parts | {name: process.total for name, process in self.jvms.items()} | {"keeper": self.keeper}
 
 
 def whole(shape: Shape) -> Grant:
@@ -75,10 +77,12 @@ def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
     floor = fleet.overrides.apply("node", "page_cache_floor", memory.page_cache_floor(total.amount, workload.amount))
     available = total.amount - reserve.amount - workload.amount
     shapes = fleet.shapes if kind.gpu_node else ()
+    staged = [shape for shape in shapes if shape.staged and fleet.intent.capabilities.in_pods]
+    keeper = keeper_memory(sum(shape.files for shape in staged)) if staged else 0
 
     def made(level: Level, grants: dict[str, Grant]) -> Budget:
         processes = _processes(kind, fleet, level, grants, hosts_worker=hosts_worker)
-        return Budget(total, reserve, workload, floor, level, processes, grants)
+        return Budget(total, reserve, workload, floor, level, processes, grants, keeper)
 
     if fleet.upstream:
         nothing = {shape.name: Grant(0, 0, 0.0) for shape in shapes}

@@ -43,10 +43,9 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     check_fluid(intent, problems)
-    if intent.capabilities.in_pods:
-        _refuse_stages(intent, problems)
+    _refuse_stages(intent, problems)
+    _check_readers(intent, problems)
     if not intent.capabilities.in_pods:
-        _check_readers(intent, problems)
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes or fluid"
             problems.refuse("alluxio_kubernetes", "given", f"the platform is {platform}", remedy)
@@ -75,8 +74,13 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
 
 
 def _check_readers(intent: FleetIntent, problems: Problems) -> None:
-    """The folder above a mount point is root's: who could write there could put a link where root mounts."""
+    """The folder above a path is root's where the node mounts there: who could write there could put a link in place.
+
+    A pod is mounted into, and sees its own folder alone.
+    """
     for index, dataset in enumerate(intent.alluxio_datasets):
+        if intent.capabilities.in_pods and dataset.stage == "off":
+            continue
         readers, path = dataset.readers, f"alluxio_datasets[{index}].readers"
         if readers.uid:
             problems.refuse(
@@ -103,10 +107,25 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
 
 
 def _refuse_stages(intent: FleetIntent, problems: Problems) -> None:
+    """A copy is made and mounted on nodes: those of the inventory, which Ansible reaches."""
+    said = intent.alluxio_kubernetes
+    if not intent.capabilities.stages:
+        reason = "the mounts of this platform are not ours, and no copy can take their place"
+        remedy = "remove it, or use platform kubernetes, containers or host"
+    elif not said.node_access:
+        reason = "copies are made on the nodes, which alluxio_kubernetes.node_access: false does not reach"
+        remedy = "remove it, or give the run access to the nodes"
+    elif said.node_selector:
+        reason = (
+            "alluxio_kubernetes.node_selector may select nodes that are not in the inventory, where nothing is staged"
+            " and pods would find an empty folder"
+        )
+        remedy = "remove one of the two: without node_selector, pods run on the nodes of the inventory"
+    else:
+        return
     for index, dataset in enumerate(intent.alluxio_datasets):
         if dataset.stage != "off":
-            where, reason = f"alluxio_datasets[{index}].stage", "pods stage nothing yet"
-            problems.refuse(where, dataset.stage, reason, "remove it, or use platform containers or host")
+            problems.refuse(f"alluxio_datasets[{index}].stage", dataset.stage, reason, remedy)
 
 
 def _check_host(intent: FleetIntent, problems: Problems) -> None:

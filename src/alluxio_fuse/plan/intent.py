@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
 from alluxio_fuse.plan.stores import instead
-from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_whole
+from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_switch, parse_whole
 
 Medium = Literal["memory", "ssd", "hdd"]
 StageWish = Literal["off", "auto", "require"]
@@ -312,6 +312,7 @@ class Mirrors(Strict):
 
     maven: str | None = None
     debian: str | None = None
+    go: str | None = None
 
 
 def _master(value: str) -> str:
@@ -510,6 +511,41 @@ class Train(Strict):
         return self
 
 
+def _verify(value: Any) -> Any:
+    """`only`, or a switch."""
+    return value if value == "only" else parse_switch(value)
+
+
+class Warm(Strict):
+    """With -e: which files playbooks/warm.yml brings where, as a task of its own; see docs/warm.md."""
+
+    datasets: list[Name] = Field([], description="Datasets. Empty: all.")
+    paths: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="Folders, files and globs, in the dataset or below its mount point. Empty: everything."
+    )
+    filelist: str = Field("", description="File on the controller with one such path a line, without globs.")
+    include: list[str] = Field([], description="Globs of the files that count; one without a slash is for names.")
+    exclude: list[str] = Field([], description="Globs of files that do not.")
+    into: Literal["workers", "stage"] = Field("workers", description="Where the files are to be.")
+    bandwidth: Size | None = Field(None, ge=1, description="Bytes a second on each node, at most.")
+    verify: Annotated[bool | Literal["only"], BeforeValidator(_verify)] = Field(
+        False, description="Compare what was loaded with the manifest's digests; `only`: load nothing."
+    )
+    evict: Switch = Field(False, description="Give the files up.")
+    background: Switch = Field(False, description="Return with the task's name; it goes on.")
+    dry_run: Switch = Field(False, description="Say what would be done: bytes, requests, room, time.")
+    replicas: Whole = Field(1, description="Copies of a block in the workers: 1.")
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if self.replicas != 1:
+            reason = "Alluxio 2.9.6 loads one copy of a block, and a read elsewhere makes no second one"
+            raise _wrong("replicas", reason, "take replicas out, or stage the files on every node: into: stage")
+        if self.evict and self.verify:
+            raise _wrong("verify", "what is given up cannot be compared", "write evict, or verify")
+        return self
+
+
 class NodeIntent(Strict):
     """Variables that may differ from host to host."""
 
@@ -626,6 +662,11 @@ class FleetIntent(Strict):
         False, description="playbooks/tune.yml also tries on mounts that others read from."
     )
     alluxio_train: Train = Field(Train(), description="What playbooks/train.yml trains, and with what.")
+    alluxio_warm: Warm | None = Field(None, description="With -e: what playbooks/warm.yml warms. Unset: as planned.")
+    alluxio_warm_action: Literal["list", "watch", "cancel", "resume"] | None = Field(
+        None, description="With -e: what playbooks/warm.yml does with the tasks that there are."
+    )
+    alluxio_warm_task: str = Field("", description="With -e: the task that is meant.")
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
     alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")

@@ -5,7 +5,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from alluxio_fuse.plan.intent import Fluid, Kubernetes
-from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate, PlannedPool, PlannedStage, PlannedTier
+from alluxio_fuse.plan.parts import (
+    FleetGate,
+    PlannedCache,
+    PlannedGate,
+    PlannedKeeper,
+    PlannedPool,
+    PlannedStage,
+    PlannedTier,
+)
 from alluxio_fuse.plan.values import Service, Value
 
 
@@ -31,6 +39,7 @@ _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "client_cache": lambda raw: PlannedCache(**raw),
     "tiers": lambda raw: [PlannedTier(**one) for one in raw],
     "stage": lambda raw: PlannedStage(**raw),
+    "keeper": lambda raw: PlannedKeeper(**raw),
     "gate": _gate,
     "pools": lambda raw: [PlannedPool(**one) for one in raw],
     "fluid": Fluid.model_validate,

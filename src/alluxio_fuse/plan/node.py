@@ -13,7 +13,7 @@ from alluxio_fuse.plan.places import folder
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory
-from alluxio_fuse.plan.rules.stage import stage_footprint
+from alluxio_fuse.plan.rules.stage import keeper, stage_footprint
 from alluxio_fuse.plan.units import MIB, at_least, at_most, format_size
 from alluxio_fuse.plan.values import Service, Value
 
@@ -122,7 +122,7 @@ def plan_node(
 
 def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
     """Whether a node's kernel shows a part of a set before the rest, and somebody there heals that after FUSE died."""
-    return kind.layers and fleet.runs_cluster and not fleet.intent.capabilities.in_pods
+    return kind.layers and fleet.runs_cluster and fleet.intent.capabilities.stages
 
 
 def _refuse_stage(shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems) -> None:
@@ -228,6 +228,7 @@ def _tiers(layout: Layout, fleet: Fleet) -> Value[list[PlannedTier]]:
 def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> Service:
     services = divided.services + layout.memory
     cached = bool(layout.client_caches) and all(cache.space for cache in layout.client_caches.values())
+    in_memory = sum(stage.footprint for stage in layout.stages.values() if stage.space.medium == "memory")
     return {
         "state_dir": Value(fleet.state_dir, "state_dir", "everything of ours that is not a cache", "alluxio_name"),
         "mount_root": Value(fleet.mount_root, "mount_root", "mounts are below it", "alluxio_name"),
@@ -240,6 +241,7 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
         "cache_media": _media(fleet, layout),
         "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.disk_read_ahead(fleet.upstream, cached)),
         "nofile": nofile(kind.nofile),
+        **({"keeper": keeper(divided.keeper, in_memory)} if divided.keeper else {}),
     }
 
 
@@ -281,8 +283,8 @@ def _media(fleet: Fleet, layout: Layout) -> Value[list[dict[str, Any]]]:
     for stage in layout.stages.values():
         staged[stage.space] = staged.get(stage.space, 0) + stage.footprint
     folders += [("stage", space, size, FUSE_UID) for space, size in staged.items()]
-    if fleet.intent.capabilities.in_pods:  # memory is a volume of the pod
-        folders = [one for one in folders if one[1].medium != "memory"]
+    if fleet.intent.capabilities.in_pods:  # memory is a volume of the pod, but for copies, which outlive theirs
+        folders = [one for one in folders if one[1].medium != "memory" or one[0] == "stage"]
     for use, space, size, owner in folders:
         kind = "tmpfs" if space.medium == "memory" else "directory"
         path = folder(fleet, space, use)

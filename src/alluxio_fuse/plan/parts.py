@@ -75,6 +75,15 @@ class PlannedStage:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedKeeper:
+    """The pod that keeps a node's copies: `memory` in bytes, of which `tmpfs` for these; `cpu_request` in 1/1000."""
+
+    memory: int
+    tmpfs: int
+    cpu_request: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedPool:
     """GPU nodes of a Kubernetes cluster whose pods are the same. The first pool of a fleet has the name ""."""
 
@@ -91,4 +100,5 @@ def plain(amount: Any) -> Any:
     if isinstance(amount, PlannedGate):
         found = asdict(amount)
         return {key: found[key] for key in found if key not in ("training", "planned") or found[key] is not None}
-    return asdict(amount) if isinstance(amount, PlannedCache | PlannedPool | PlannedStage | PlannedTier) else amount
+    parts = PlannedCache | PlannedKeeper | PlannedPool | PlannedStage | PlannedTier
+    return asdict(amount) if isinstance(amount, parts) else amount

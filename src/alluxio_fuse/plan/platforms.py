@@ -15,13 +15,15 @@ class Capabilities:
     `undo` removes. runs_cluster: masters and workers are the deployment's own, else FUSE alone is, on the node itself,
     with the node's libfuse and as a unit of systemd. in_pods: Kubernetes places the services, in pods that are
     alike in each pool of nodes, with networks and memory of their own. by_fluid: its controllers make the services, one
-    cluster for each dataset; what nodes are is looked at from pods only. lacks: by playbook that it cannot do, why.
+    cluster for each dataset; what nodes are is looked at from pods only. stages: nodes keep copies of datasets, which
+    stand in the place of FUSE mounts. lacks: by playbook that it cannot do, why.
     """
 
     verbs: tuple[str, ...]
     runs_cluster: bool
     in_pods: bool
     by_fluid: bool = False
+    stages: bool = False
     lacks: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -29,6 +31,9 @@ class Capabilities:
 NOTHING: Final = Capabilities(verbs=(), runs_cluster=False, in_pods=False)
 _ALL: Final = ("main", "endpoints", "status", "restart")
 _JOURNAL: Final = ("restore", "restored")
+_TASKS: Final = (
+    "tasks of alluxio_warm are carried out by a container of platform containers; without it, warm.yml warms as planned"
+)
 _CLUSTER: Final = ("preflight", "values", "image", "policy", "consumers", "diagnose", "remove")
 _OF_FLUID: Final[Mapping[str, str]] = {
     "backup": "the journal of a cluster of Fluid's lives as long as its master's pod",
@@ -38,11 +43,12 @@ _OF_FLUID: Final[Mapping[str, str]] = {
     "restore": "the journal of a cluster of Fluid's lives as long as its master's pod",
     "train": "training runs on containers and host; on Kubernetes read with playbooks/check.yml",
     "tune": "settings of a mount are set on its node, and Fluid's mounts belong to Fluid",
+    "warm": _TASKS,
     "unstick": "Fluid's own FUSE recovery mounts again (feature gate FuseRecovery)",
 }
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
-    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False),
-    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False),
+    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False, stages=True),
+    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False, stages=True, lacks={"warm": _TASKS}),
     "fluid": Capabilities(
         verbs=("main", "endpoints", "status", "preflight", "consumers", "remove"),
         runs_cluster=True,
@@ -54,6 +60,7 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = {
         verbs=(*_ALL, *_CLUSTER, *_JOURNAL),
         runs_cluster=True,
         in_pods=True,
-        lacks={"train": _OF_FLUID["train"]},
+        stages=True,
+        lacks={"train": _OF_FLUID["train"], "warm": _TASKS},
     ),
 }

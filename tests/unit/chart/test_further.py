@@ -47,6 +47,7 @@ def test_what_the_plan_does_not_write_passes_through_and_nothing_else_changes() 
         ({"fuse": {"nodeSelector": {"a": "b"}}}, "fuse.nodeSelector", "say alluxio_kubernetes.node_selector"),
         ({"trust": {"configMap": "mine"}}, "trust.configMap", "remove it"),
         ({"image": {"tag": "latest"}}, "image.tag", "say alluxio_image"),
+        ({"stage": {"resources": {}}}, "stage", "say alluxio_datasets[].stage"),
     ],
 )
 def test_what_the_plan_writes_is_refused_by_name(values: dict[str, Any], path: str, remedy: str) -> None:

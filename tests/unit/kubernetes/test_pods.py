@@ -77,6 +77,14 @@ def folder(path: str) -> dict[str, Any]:
     return {"volumes": [{"name": "v", "hostPath": {"path": path}}, {"name": "e", "emptyDir": {}}]}
 
 
+def inline(driver: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "csi": {"driver": driver}}]}
+
+
+def claim(name: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]}
+
+
 GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
 
 
@@ -86,6 +94,11 @@ GPU = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "
         (folder("/mnt/a/imagenet"), True),
         (folder("/mnt/a"), True),
         (folder("/mnt/ab/imagenet"), False),
+        (inline("a.data"), True),
+        (inline("ab.data"), False),
+        (inline("data.a"), False),
+        (claim("imagenet.a.data"), True),
+        (claim("imagenet.b.data"), False),
         (folder("/"), False),  # monitoring of the node, on every node
         (GPU, True),
         ({}, False),
@@ -197,6 +210,23 @@ def test_what_its_daemonset_has_left_as_it_was() -> None:
     ]
     fuse["spec"]["updateStrategy"]["type"] = "RollingUpdate"
     assert pods.of_before(found, [fuse], revisions) == []
+
+
+def test_a_fuse_pod_tells_where_it_mounts() -> None:
+    """A pod of before its dataset was staged mounts where readers read, one of after out of their way."""
+    hidden = made("new", "gpu-1")
+    hidden["spec"]["volumes"] = [{"name": "parent", "hostPath": {"path": "/var/lib/a/fuse/a"}}]
+    assert pods.told_of(hidden, "a")["mount_point"] == "/var/lib/a/fuse/a/data"
+    hidden["spec"]["volumes"] = [{"name": "parent", "hostPath": {"path": "/mnt/a/a"}}]
+    assert pods.told_of(hidden, "a")["mount_point"] == "/mnt/a/a/data"
+
+
+def test_keepers_are_awaited_where_they_are_planned() -> None:
+    nodes: dict[str, Any] = {
+        "n1": {"node": {"keeper": {"memory": 1, "tmpfs": 0, "cpu_request": 1}}, "fuse/a": {}},
+        "n2": {"node": {}, "fuse/a": {}},
+    }
+    assert pods.planned(plan_of("x", {}, nodes)) == {"fuse-a": 2, "stage": 1}
 
 
 def test_what_another_manifest_would_roll() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import staging
-from fleets import Hosts, local
+from fleets import Hosts, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
@@ -18,7 +19,7 @@ from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.targets import targets
 
-SET = {"name": "set", "source": "file:///data/set", "files": 1000, "bytes": "1Gi", "stage": "require"}
+SET: dict[str, Any] = {"name": "set", "source": "file:///data/set", "files": 1000, "bytes": "1Gi", "stage": "require"}
 
 
 def named(name: str, **said: Any) -> dict[str, Any]:
@@ -92,9 +93,85 @@ def test_a_set_that_changes_is_refused(change: dict[str, Any]) -> None:
     assert "a staged dataset is a copy" in finding(local(alluxio_datasets=[SET | change]))
 
 
-def test_pods_stage_nothing_yet() -> None:
-    said = finding(local(alluxio_platform="kubernetes", alluxio_datasets=[SET]))
-    assert "alluxio_datasets[0].stage: require\n    why: pods stage nothing yet" in said
+def in_pods(*datasets: dict[str, Any], **said: Any) -> Hosts:
+    return fleet(2, {"alluxio_platform": "kubernetes", "alluxio_datasets": [*datasets] or [SET], **said}, memory=64)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            {"alluxio_platform": "fluid", "alluxio_fluid": {}},
+            "the mounts of this platform are not ours, and no copy can take their place",
+        ),
+        (
+            {"alluxio_kubernetes": {"node_access": False}},
+            "copies are made on the nodes, which alluxio_kubernetes.node_access: false does not reach",
+        ),
+        (
+            {"alluxio_kubernetes": {"node_selector": {"gpu": "true"}}},
+            "alluxio_kubernetes.node_selector may select nodes that are not in the inventory",
+        ),
+    ],
+    ids=["fluid", "nodes that are not reached", "nodes of others"],
+)
+def test_pods_stage_where_a_run_reaches_their_nodes(said: dict[str, Any], why: str) -> None:
+    assert f"alluxio_datasets[0].stage: require\n    why: {why}" in finding(in_pods(**said))
+
+
+def test_in_pods_a_copy_is_of_the_node() -> None:
+    """Other memory is a volume of a pod, which goes with it."""
+    made = plan(in_pods(SET, named("other", stage="off")))
+    node = made.nodes["node-1"]["node"]
+    media = {one["name"]: one for one in node["cache_media"].amount if one["medium"] == "memory"}
+    copy = made.nodes["node-1"]["fuse/set"]["stage"].amount
+    assert media.keys() == {"stage-memory"}
+    assert media["stage-memory"]["size"] == copy.footprint == node["keeper"].amount.tmpfs
+    assert (copy.path, copy.folder) == ("/mnt/alluxio-fuse/set/data", "/var/lib/alluxio-fuse/stage/set")
+    assert made.nodes["node-1"]["fuse/other"]["mount_point"].amount == "/mnt/alluxio-fuse/other/data"
+
+
+def test_in_pods_the_keeper_is_counted_once() -> None:
+    """It is charged for copies in memory, which are the node's, and for what it needs itself."""
+    made = plan(in_pods())
+    node, keeper = made.nodes["node-1"]["node"], made.nodes["node-1"]["node"]["keeper"].amount
+    assert keeper.memory - keeper.tmpfs == stage_rules.keeper_memory(SET["files"]) >= 192 << 20
+    parts = [node[f"memory_{part}"].amount for part in ("reserve", "workload", "services", "page_cache")]
+    assert sum(parts) == node["memory_total"].amount
+    limits = [one["container_memory"].amount for one in made.nodes["node-1"].values() if "container_memory" in one]
+    assert sum([keeper.memory, *limits]) == pytest.approx(node["memory_services"].amount, abs=len(limits) << 20)
+    assert Plan.load(json.loads(json.dumps(made.dump()))).nodes["node-1"]["node"]["keeper"] == node["keeper"]
+
+
+def test_in_pods_nothing_is_kept_where_nothing_is_staged() -> None:
+    assert "keeper" not in plan(in_pods({**SET, "stage": "off"})).nodes["node-1"]["node"]
+
+
+@pytest.mark.parametrize("layers", [True, False])
+def test_in_pods_a_part_is_staged_where_the_node_layers_mounts(layers: bool) -> None:
+    node = plan(of_node(in_pods(auto(**LARGER)), layers=layers)).nodes["node-1"]
+    copy = node["fuse/set"]["stage"].amount
+    assert (0.05 < copy.share < 1) == layers
+    assert (copy.share == 0) != layers
+    assert node["node"]["labels"].amount["alluxio-fuse.alluxio-fuse/set"] == ("part" if layers else "fuse")
+
+
+def test_in_pods_each_kind_of_node_stages_what_it_holds() -> None:
+    """Nodes of one group get the plan of the smaller one; of two groups, each its own."""
+    hosts = in_pods(auto(bytes="20Gi"))
+    hosts["node-1"]["facts"]["memory"]["total"] = 512 << 30
+    copies = [one["fuse/set"]["stage"].amount for one in plan(hosts).nodes.values()]
+    assert copies[0] == copies[1]
+    hosts["node-1"]["groups"] = ("gpu_nodes", "gpu_large")
+    copies = [one["fuse/set"]["stage"].amount for one in plan(hosts).nodes.values()]
+    assert [copy.medium for copy in copies] == ["ssd", "memory"]
+
+
+def test_in_pods_root_mounts_in_no_folder_of_another() -> None:
+    """A copy is mounted by the node; FUSE alone by a pod, which sees nothing else."""
+    mine = {"readers": {"uid": 2000, "gid": 2000, "mode": "0750"}}
+    assert "alluxio_datasets[0].readers.uid: 2000" in finding(in_pods({**SET, **mine}))
+    plan(in_pods({**SET, **mine, "stage": "off"}))
 
 
 def test_the_check_reads_the_copy() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from alluxio_fuse.plan.parts import PlannedStage
+from alluxio_fuse.plan.parts import PlannedKeeper, PlannedStage
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import rule
@@ -11,6 +11,9 @@ from alluxio_fuse.plan.values import rule
 BLOCK: Final = 4 * KIB  # of a filesystem, and a page of memory
 PER_FILE: Final = {"memory": 1500, "ssd": 512, "hdd": 512}  # measured: 1,275 bytes of slab on a tmpfs; an inode
 ROOM: Final = 1.02  # folders, and what a filesystem keeps of each file in blocks of its own
+KEEPER: Final = 192 * MIB  # five processes that copy, 22 MiB each, and what they read ahead
+KEEPER_PER_FILE: Final = 600  # measured: 484 bytes while it chooses the files of a part
+KEEPER_CPU: Final = 50  # thousandths of a processor: it compares a file now and then
 SMALLEST_PART: Final = 0.01  # of a dataset: less is not worth a composition
 
 
@@ -37,6 +40,18 @@ def stage(copy: PlannedStage, size: int) -> tuple[PlannedStage, str]:
         return copy, f"the whole set on {copy.medium}, {format_size(copy.footprint)}"
     held = f"{copy.share:.0%} of the set, {format_size(round(copy.share * size))}, small files first"
     return copy, f"{held}; no medium has room for more than {format_size(copy.footprint)}, and FUSE serves the rest"
+
+
+def keeper_memory(files: int) -> int:
+    """Bytes that the keeper of so many files needs beside their copies."""
+    return round_up(KEEPER + files * KEEPER_PER_FILE, MIB)
+
+
+@rule("a pod is charged for what it writes to memory, and its limit reserves on the node what a run writes")
+def keeper(own: int, tmpfs: int) -> tuple[PlannedKeeper, str]:
+    """The keeper's pod; own: bytes that it needs itself, tmpfs: bytes of copies in memory."""
+    held = f" and {format_size(tmpfs)} for copies in memory, whoever writes them" if tmpfs else ""
+    return PlannedKeeper(own + tmpfs, tmpfs, KEEPER_CPU), f"{format_size(own)} for itself{held}"
 
 
 @rule("a set is staged where a medium of the node has room for it, or for a part where the kernel layers mounts")

@@ -1,0 +1,57 @@
+"""Carries out the warm-up tasks of a node, one after the other, for as long as the node is up.
+
+It runs from a copy of these modules. What it notes of a task outlives it: it goes on where it was ended.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from ansible_collections.alluxio.fuse.plugins.module_utils import warm_stage, warm_tasks, warm_workers
+from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Progress, Work
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
+
+REST_S = 1.0
+
+
+def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
+    """Carries out the oldest task that has not ended; what to say of it, nothing where there is none."""
+    waiting = [task for task, state in warm_tasks.listed(folder) if not warm_tasks.is_ended(task, state)]
+    if not waiting:
+        return ""
+    task, node = waiting[0], warm_tasks.node(folder)
+    progress = Progress(folder, task)
+    try:
+        if task.wanted == "cancel":
+            raise CanceledError
+        if task.into == "workers":
+            warm_workers.carry_out(Work(folder, node, task, progress), client)
+        else:
+            warm_stage.carry_out(Work(folder, node, task, progress))
+    except CanceledError:
+        progress.end(warm_tasks.CANCELED)
+    except (OSError, ValueError, RuntimeError) as error:
+        progress.end(warm_tasks.INCOMPLETE, str(error), task.files)
+    return f"{task.id}: {progress.state.state}{f', {progress.state.note}' if progress.state.note else ''}"
+
+
+def _tell(folder: str) -> None:
+    """Says that this runs, also while a large file takes its time."""
+    while True:
+        warm_tasks.touch(folder)
+        time.sleep(warm_tasks.SILENT_S / 4)
+
+
+def main(folder: str) -> None:
+    """Goes on for ever."""
+    threading.Thread(target=_tell, args=(folder,), daemon=True).start()
+    while True:
+        if line := go_round(folder):
+            print(line, flush=True)
+        time.sleep(REST_S)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

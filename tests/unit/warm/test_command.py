@@ -1,0 +1,139 @@
+"""The command of a node tells how a task ended by its exit code, and refuses in words."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import warm_command, warm_tasks, warmer
+from warmed import Warmed, describe
+
+MOUNT = "/mnt/warmed/set/data"
+
+
+@pytest.fixture
+def run(warmed: Warmed, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """The command; its exit code, and what it said."""
+
+    def command(*arguments: str) -> tuple[int, str]:
+        code = warm_command.main(warmed.folder, arguments)
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return command
+
+
+def carried_out(warmed: Warmed) -> None:
+    """Somebody carries one task out, as soon as there is one."""
+
+    def work() -> None:
+        while not warmed.go():
+            time.sleep(0.02)
+
+    warm_tasks.touch(warmed.folder)
+    threading.Thread(target=work, daemon=True).start()
+
+
+def test_a_prolog_waits_until_its_files_are_there(warmed: Warmed, run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    files = tmp_path / "list"
+    files.write_text(f"{MOUNT}/class-0/000.bin\nclass-1/001.bin\n")
+    carried_out(warmed)
+    code, said = run("start", "--filelist", str(files), "--wait", "60", "--verify", "--quiet")
+    assert code == 0
+    assert "load workers" in said
+    assert "done        2 of 2 files" in said
+    assert warmed.held() == {"class-0/000.bin", "class-1/001.bin"}
+
+
+def test_incomplete_is_1_and_tells_what_is_left(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    (warmed.store / "class-0/003.bin").write_bytes(b"changed")
+    carried_out(warmed)
+    code, said = run("start", "--path", "class-0", "--quiet")
+    assert code == 1
+    assert "class-0/003.bin: it has 7 bytes, and the manifest says 1003" in said
+    (listed,) = [line.rpartition(" ")[2] for line in said.splitlines() if "what is left" in line]
+    assert Path(listed).read_text() == f"{MOUNT}/class-0/003.bin\n"
+
+
+def test_refused_is_2_with_every_line(warmed: Warmed, run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    files = tmp_path / "list"
+    files.write_text("class-0/000.bin\nnone\n/elsewhere\n")
+    code, said = run("start", "--filelist", str(files))
+    assert code == 2
+    assert said.startswith("alluxio-warm: is below none of /mnt/warmed/set/data:\n  line 3: '/elsewhere'\n")
+    assert "line 2: 'none'" in said
+    assert run("start", "--bandwidth", "200M")[0] == 2
+    assert run("start", "--share", "3/3")[0] == 2
+    assert run("start", "--dataset", "other")[1] == "alluxio-warm: datasets: other: here mounts set\n"
+    assert run("watch", "20260101-000000-abcd")[1].startswith("alluxio-warm: there is no task")
+    assert warm_tasks.listed(warmed.folder) == []
+
+
+def test_without_anybody_it_is_5_and_not_in_time_4(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    code, said = run("start", "--path", "class-0")
+    assert (code, "podman start warmed-warm" in said) == (5, True)
+    warm_tasks.touch(warmed.folder)
+    task = warm_tasks.listed(warmed.folder)[0][0]
+    assert run("watch", task.id, "--wait", "0")[0] == 4
+    assert run("cancel", task.id)[0] == 0
+    warmed.go()
+    assert run("watch", task.id)[0] == 3
+
+
+def test_background_prints_the_name_alone(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    warm_tasks.touch(warmed.folder)
+    code, said = run("start", "--path", "class-0", "--background")
+    (task, state), *_ = warm_tasks.listed(warmed.folder)
+    assert (code, said, state.state) == (0, f"{task.id}\n", "waiting")
+    warmed.go()
+    assert f"{task.id}  load workers" in run("list")[1]
+    assert json.loads(run("list", "--json")[1])[0]["done_files"] == 20
+
+
+def test_dry_run_tells_and_does_nothing(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    assert run("start", "--dry-run", "--path", "class-0") == (
+        0,
+        "20 files, 0.0 MB\n"
+        "requests to the store: 20 at most, and none for what workers hold already\n"
+        "it fits: it takes 0.0 MB, and all workers together hold 1.0 MB\n"
+        "time: not known, as no bandwidth was said and none was measured here\n",
+    )
+    assert "time: 10 s, by the bandwidth, 0.0 MB/s" in run("start", "--dry-run", "--bandwidth", "6177")[1]
+    assert (warm_tasks.listed(warmed.folder), warmed.reads()) == ([], [])
+    warmed.start(paths=["class-1"])
+    warmed.go()
+    assert "by the last load here" in run("start", "--dry-run")[1]
+    node = warm_tasks.node(warmed.folder)
+    describe(warmed.folder, replace(node, tiers=[{"host": "here", "bytes": 1000}]))
+    code, said = run("start", "--dry-run")
+    assert (code, "it does not fit" in said) == (1, True)
+
+
+def test_resume_goes_on(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    task = warmed.start(paths=["class-2"])
+    warm_tasks.ask(warmed.folder, task.id, "cancel")
+    warmed.go()
+    carried_out(warmed)
+    assert run("resume", task.id)[0] == 0
+    assert len(warmed.held()) == 20
+
+
+def test_the_runner_says_that_it_runs(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+
+    def go_round(folder: str) -> str:
+        rounds.append(folder)
+        if len(rounds) == 3:
+            raise KeyboardInterrupt
+        return ""
+
+    monkeypatch.setattr(warmer, "go_round", go_round)
+    monkeypatch.setattr(warmer, "REST_S", 0.01)
+    assert not warm_tasks.is_alive(warmed.folder)
+    with pytest.raises(KeyboardInterrupt):
+        warmer.main(warmed.folder)
+    assert warm_tasks.is_alive(warmed.folder)
