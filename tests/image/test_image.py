@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 from bundle import main_pid, until
 from containers import FUSE_DEVICE, IMAGE, Containers, folder_with_mounts, on_loopback, run
+from fleets import local
+
+from alluxio_fuse.plan import plan
 
 SERVICE, FUSE = "1000:1000", "0:0"
+PLANNED = plan(local()).nodes["localhost"]["worker"]["properties"].amount
+SOON_ENDED = "alluxio.user.metrics.collection.enabled"
 
 
 class Cluster(Containers):
@@ -81,8 +86,12 @@ class Cluster(Containers):
 
     def start_worker(self, quota: str = "256MB") -> None:
         stores = self.volume("namespace") + self.volume("source", mode="ro")
-        room = ("--env", f"ALLUXIO_JAVA_OPTS=-Dalluxio.worker.tieredstore.level0.dirs.quota={quota}")
+        said = {"alluxio.worker.tieredstore.level0.dirs.quota": quota, SOON_ENDED: PLANNED[SOON_ENDED]}
+        room = ("--env", "ALLUXIO_JAVA_OPTS=" + " ".join(f"-D{key}={value}" for key, value in said.items()))
         self.start("worker", "worker-only", "--no-format", options=self.volume("tier") + stores + room)
+
+    def has_worker(self) -> bool:
+        return "Live Workers: 1" in self.alluxio("fsadmin", "report", "summary")
 
     def start_jobs(self) -> None:
         journal = "ALLUXIO_JAVA_OPTS=-Dalluxio.master.journal.folder=/tmp/journal"
@@ -176,11 +185,23 @@ def test_a_worker_with_less_room_keeps_what_fits(cluster: Cluster) -> None:
     before = cluster.blocks()
     cluster.start_worker(quota="1MB")
     until("the worker has less", lambda: cluster.blocks() < before or not cluster.running("worker"))
-    until("the worker serves", lambda: "Live Workers: 1" in cluster.alluxio("fsadmin", "report", "summary"))
+    until("the worker serves", cluster.has_worker)
     held = [path.stat().st_size for path in (cluster.folder / "tier" / "alluxioworker").glob("[0-9]*")]
     assert 0 < sum(held) <= 1 << 20
     assert "Discarding blocks" in cluster.log("worker")
     cluster.start_worker()
+    assert cluster.right()
+
+
+def test_a_worker_ends_by_itself_while_the_master_is_away(cluster: Cluster) -> None:
+    """Alluxio's defaults have it try for two minutes to reach the master: a pod would be killed at its grace."""
+    for name in ("master", "worker"):
+        cluster.stop(name)
+    assert run("podman", "inspect", "--format", "{{.State.ExitCode}}", "imgtest-worker").strip() == "143"  # not 137
+    cluster.start_master()
+    cluster.start_worker()
+    until("the worker serves", cluster.has_worker)
+    cluster.start_fuse()
     assert cluster.right()
 
 
