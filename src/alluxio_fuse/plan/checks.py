@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from alluxio_fuse.plan.delivery import check_delivery
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
@@ -45,6 +46,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     check_fluid(intent, problems)
     if intent.capabilities.in_pods:
         _refuse_stages(intent, problems)
+        check_delivery(intent, problems)
     if not intent.capabilities.in_pods:
         _check_readers(intent, problems)
         if said.model_fields_set:

@@ -59,7 +59,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Fleet:
-    """What all nodes share. scarce_cpus: some node has too few processors for the chart's own requests."""
+    """What all nodes share.
+
+    scarce_cpus: some node has too few processors for the chart's own requests. image_digest: of the image that a run
+    pushed or imported.
+    """
 
     intent: FleetIntent
     shapes: tuple[Shape, ...]
@@ -69,6 +73,7 @@ class Fleet:
     load: Load
     overrides: Overrides
     scarce_cpus: bool = False
+    image_digest: str = ""
 
     @cached_property
     def worker_need(self) -> int:
