@@ -14,4 +14,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(train, "train_orders", "train_steps", "train_kept", "train_result", "train_report")
+        return filters(train, "train_orders", "train_steps", "train_kept", "train_need", "train_result", "train_report")

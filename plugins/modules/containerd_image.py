@@ -77,9 +77,23 @@ class Containerd:
             self.module.fail_json(msg=f"{archive} holds another image than {name}")
         self.ctr("images", "label", name, PINNED)
 
+    def names(self, name: str) -> list[str]:
+        """All names of what this name stands for; Kubernetes adds one by the image's id."""
+        rows = [line.split() for line in self.ctr("images", "list").splitlines()[1:]]
+        target = next(row[2] for row in rows if row[0] == name)
+        return [row[0] for row in rows if row[2] == target]
+
     def users(self, name: str) -> list[str]:
-        """Ids of containers made from the image."""
-        return self.ctr("containers", "list", "--quiet", f"image=={name}").split()
+        """Ids of containers made from the image, by whatever name of it: containerd notes any of them."""
+        names = self.names(name)
+        rows = [line.split() for line in self.ctr("containers", "list").splitlines()[1:]]
+        return [row[0] for row in rows if row[1] in names]
+
+    def remove(self, name: str) -> None:
+        """Removes the name, and that by the id if no other is left."""
+        others = [one for one in self.names(name) if one != name]
+        by_id = [one for one in others if one.startswith("sha256:")]
+        self.ctr("images", "remove", "--sync", name, *(by_id if by_id == others else []))
 
 
 def why(module: AnsibleModule) -> str:
@@ -99,7 +113,7 @@ def leave(containerd: Containerd, params: dict[str, Any], check: bool) -> dict[s
     if used:
         return {"there": True, "used": used}
     if not check:
-        containerd.ctr("images", "remove", "--sync", params["name"])
+        containerd.remove(params["name"])
     return {"there": check, "used": []}
 
 

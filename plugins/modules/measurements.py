@@ -26,7 +26,7 @@ options:
     type: path
     required: true
   dataset:
-    description: Name of the dataset.
+    description: Name of the dataset, or of what else was measured.
     type: str
     required: true
   identity:

@@ -83,6 +83,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     sources,
     speed,
     system,
+    trained,
     tuned,
     units,
 )
@@ -120,6 +121,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         },
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
+        "trained": trained.load(state_dir),
         "leftovers": leftovers.read_leftovers(seen, parameters["mount_points"]),
         "manifests": manifest.saved_sources(f"{state_dir}/manifests"),
         "owned": record,

@@ -193,6 +193,14 @@ def test_an_interrupted_run_leaves_nothing(train: Train, variables: dict[str, An
     until("nothing is left", lambda: left() == [], 60)
 
 
+def test_a_program_of_ones_own_is_held_to_the_same_proof(train: Train) -> None:
+    succeed(train(python="/usr/bin/python3", program=str(CHECKOUT / "tests/train/reads.py")))
+    assert node()["framework"] == "none"
+    right, _ = findings("PASS")
+    assert right.startswith("6 epochs read the manifest's bytes, digest ")
+    assert left() == []
+
+
 def test_paddle_trains_too(train: Train, paddle: str) -> None:
     succeed(train(python=paddle, program="paddle"))
     assert node()["framework"].startswith("paddle ")

@@ -16,6 +16,7 @@ from torchvision import datasets, models, transforms
 
 MEAN, SPREAD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet's channels, as torchvision's models want them
 MADE_UP_BATCHES = 4
+WARMING_STEPS = 3  # of each size of a batch: a GPU's libraries load and choose their kernels meanwhile
 
 
 class Proven(Dataset):
@@ -61,11 +62,16 @@ def network(orders: Orders) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(8, classes))
 
 
-def made_up(orders: Orders) -> Any:
-    """An epoch of batches that cost nothing: what the processors or GPUs can do at best."""
+def batches(orders: Orders) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Made-up batches, where loaders would put them: what the processors or GPUs can do at best costs no reading."""
     torch.manual_seed(orders.seed)
     labels = torch.randint(len(orders.classes), (orders.batch,))
-    kept = [(torch.randn(orders.batch, 3, orders.size, orders.size), labels) for _ in range(MADE_UP_BATCHES)]
+    kept = [torch.randn(orders.batch, 3, orders.size, orders.size) for _ in range(MADE_UP_BATCHES)]
+    return [(images.pin_memory() if orders.gpus else images, labels) for images in kept]
+
+
+def made_up(kept: list[tuple[torch.Tensor, torch.Tensor]], orders: Orders) -> Any:
+    """An epoch of these batches, again and again."""
     for step, begin in enumerate(range(0, orders.images, orders.batch)):
         images, labels = kept[step % MADE_UP_BATCHES]
         count = min(orders.batch, orders.images - begin)
@@ -84,6 +90,45 @@ def loader(found: Proven, orders: Orders, epoch: int) -> Any:
     )
 
 
+class Trainer:
+    """A model with what trains it."""
+
+    def __init__(self, orders: Orders, device: torch.device) -> None:
+        self._device, self._mixed = device, bool(orders.gpus)
+        self.model = network(orders).to(device, memory_format=torch.channels_last)
+        if orders.gpus > 1:
+            self.model = nn.DataParallel(self.model, list(range(orders.gpus)))
+        self.model.train()
+        self._optimizer = torch.optim.SGD(
+            self.model.parameters(), lr=0.1 * orders.batch / 256, momentum=0.9, weight_decay=1e-4
+        )
+        self._scaler = torch.cuda.amp.GradScaler(enabled=self._mixed)
+
+    def step(self, images: torch.Tensor, labels: torch.Tensor) -> tuple[float, int, int, int]:
+        """Train on one batch: its loss, images, and how many had their class first, or among the first five."""
+        shown = images.to(self._device, memory_format=torch.channels_last, non_blocking=True)
+        expected = labels.to(self._device, non_blocking=True)
+        with torch.autocast(self._device.type, enabled=self._mixed):
+            answers = self.model(shown)
+            loss = nn.functional.cross_entropy(answers, expected)
+        self._optimizer.zero_grad(set_to_none=True)
+        self._scaler.scale(loss).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        best = answers.detach().topk(min(5, answers.shape[1]), dim=1).indices == expected[:, None]
+        return loss.item(), len(expected), int(best[:, 0].sum()), int(best.any(dim=1).sum())
+
+
+def warm_up(orders: Orders, device: torch.device) -> None:
+    """Train a model that is thrown away, so that the first epoch is timed with kernels loaded and chosen."""
+    thrown_away = Trainer(orders, device)
+    sizes = {min(orders.batch, orders.images or orders.batch), orders.images % orders.batch} - {0}
+    for size in sizes:
+        batch = torch.randn(size, 3, orders.size, orders.size), torch.zeros(size, dtype=torch.long)
+        for _ in range(WARMING_STEPS):
+            thrown_away.step(*batch)
+
+
 def main() -> None:
     """Train as ordered."""
     harness = Harness()
@@ -96,32 +141,20 @@ def main() -> None:
         torch.backends.cudnn.benchmark = True
     else:
         torch.use_deterministic_algorithms(True)
-    model = network(orders).to(device, memory_format=torch.channels_last)
-    if orders.gpus > 1:
-        model = nn.DataParallel(model, list(range(orders.gpus)))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * orders.batch / 256, momentum=0.9, weight_decay=1e-4)
-    scaler = torch.cuda.amp.GradScaler(enabled=bool(orders.gpus))
+    if orders.gpus:
+        warm_up(orders, device)
+    trainer = Trainer(orders, device)
     harness.ready(framework=f"torch {torch.__version__}", device=gpu or "cpu")
     begun = time.perf_counter()
     found = Proven(orders) if orders.root else None
+    kept = [] if found else batches(orders)
     harness.tell("listed", images=len(found) if found else orders.images, seconds=time.perf_counter() - begun)
-    model.train()
     for epoch in harness.epochs():
-        source = loader(found, orders, epoch.number) if found else made_up(orders)
+        source = loader(found, orders, epoch.number) if found else made_up(kept, orders)
         for images, labels, *proof in epoch.batches(source):
             for number, name in enumerate(proof[0] if proof else ()):
                 epoch.saw(name, *(part[number] for part in proof[1:]))
-            shown = images.to(device, memory_format=torch.channels_last, non_blocking=True)
-            expected = labels.to(device, non_blocking=True)
-            with torch.autocast(device.type, enabled=bool(orders.gpus)):
-                answers = model(shown)
-                loss = nn.functional.cross_entropy(answers, expected)
-            optimizer.zero_grad(set_to_none=True)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
-            best = answers.detach().topk(min(5, answers.shape[1]), dim=1).indices == expected[:, None]
-            epoch.step(loss.item(), len(expected), int(best[:, 0].sum()), int(best.any(dim=1).sum()))
+            epoch.step(*trainer.step(images, labels))
 
 
 if __name__ == "__main__":

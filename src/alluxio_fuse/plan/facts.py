@@ -194,6 +194,15 @@ class TunedMount(_Fact):
     kept: dict[str, TunedSetting]
 
 
+class Trained(_Fact):
+    """What one GPU reached in playbooks/train.yml without reading: images/s, and bytes of an image of the dataset."""
+
+    gpu: str
+    images_per_s: float
+    image_bytes: float
+    at: str
+
+
 class Facts(_Fact):
     """Everything the planner knows about one node."""
 
@@ -228,6 +237,7 @@ class Facts(_Fact):
     clock_skew: float = 0.0
     names: list[FoundName] = Field(default_factory=list)
     tuned: dict[str, TunedMount] = Field(default_factory=dict)
+    trained: dict[str, Trained] = Field(default_factory=dict)  # by workload
     manifests: dict[str, str] = Field(default_factory=dict)
     readers: dict[str, list[str]] = Field(default_factory=dict)
     containers: list[OtherContainer] = Field(default_factory=list)

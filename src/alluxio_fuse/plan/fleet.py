@@ -11,7 +11,7 @@ from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.rules.caches import BLOCK, SMALLEST_TIER, tier_need
-from alluxio_fuse.plan.rules.gate import GpuNeed, sample_share
+from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, sample_share
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
 from alluxio_fuse.plan.sizes import Sizes
@@ -61,8 +61,8 @@ class Node:
 class Fleet:
     """What all nodes share.
 
-    scarce_cpus: some node has too few processors for the chart's own requests. image_digest: of the image that a run
-    pushed or imported.
+    scarce_cpus: some node has too few processors for the chart's own requests. trained: what GPUs reached in trainings.
+    image_digest: of the image that a run pushed or imported.
     """
 
     intent: FleetIntent
@@ -73,6 +73,7 @@ class Fleet:
     load: Load
     overrides: Overrides
     scarce_cpus: bool = False
+    trained: tuple[TrainedNeed, ...] = ()
     image_digest: str = ""
 
     @cached_property

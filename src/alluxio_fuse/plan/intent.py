@@ -481,12 +481,18 @@ class CheckBudget(Strict):
     seconds: Whole = Field(600, ge=1, description="Seconds of reading.")
 
 
+RESNET50 = "resnet50"
+
+
 class Train(Strict):
     """What playbooks/train.yml trains, and with what; see docs/train.md."""
 
     python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
     image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
-    program: Literal["pytorch", "paddle"] = Field("pytorch", description="Which of the bundle's programs trains.")
+    program: Annotated[str, Field(pattern=r"^(pytorch|paddle|/.+\.py)$")] = Field(
+        "pytorch",
+        description="The bundle's program that trains, pytorch or paddle; or the path of your own on the controller.",
+    )
     model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
         "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
     )
@@ -507,6 +513,11 @@ class Train(Strict):
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")
     local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @property
+    def is_resnet50(self) -> bool:
+        """Whether it trains what workload `resnet50` means: that model on images of 224 pixels, by a known program."""
+        return (self.model, self.size) == (RESNET50, 224) and not self.program.startswith("/")
 
     @model_validator(mode="after")
     def _runs_somewhere(self) -> Self:

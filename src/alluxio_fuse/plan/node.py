@@ -78,6 +78,7 @@ def plan_node(
         fleet.sample_share,
         (declared.mb_per_s, declared.files_per_s) if declared else None,
         kind.gpu_needs,
+        trained=fleet.trained,
     )
     services: dict[str, Service] = {"node": _node_service(kind, fleet, divided, layout)}
     services["node"]["gate"] = gate.gate(node_gate, kind.gpus, fleet.workload)

@@ -30,7 +30,7 @@ from alluxio_fuse.plan.node import NodePlan, plan_node
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.pools import inventory_groups, pooled
 from alluxio_fuse.plan.problems import INVARIANTS, Problems
-from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes
+from alluxio_fuse.plan.reading import address_of, kind_of, read_fleet_intent, read_node, read_shapes, trained_needs
 from alluxio_fuse.plan.refusals import Refused, did_you_mean
 from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.rules.jvm import Load, load_batch, requests_scarce
@@ -163,6 +163,7 @@ def _fleet(intent: FleetIntent, nodes: list[Node], facts: Mapping[str, Facts], p
         load=_load(shapes, datasets, intent.alluxio_room, nodes, workers),
         overrides=overrides,
         scarce_cpus=any(requests_scarce(_cpus_left(node.kind), datasets) for node in mounting),
+        trained=trained_needs(facts),
     )
 
 

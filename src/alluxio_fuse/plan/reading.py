@@ -24,7 +24,7 @@ from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
-from alluxio_fuse.plan.rules.gate import GpuNeed, gpu_model
+from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, gpu_model
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.stores import OBJECT_STORES
 
@@ -152,6 +152,19 @@ def read_node(name: str, host: Host, problems: Problems) -> tuple[NodeIntent, Fa
     except ValidationError as error:
         refuse_invalid(Facts, error, problems, f"facts of {name}: ")
         return None
+
+
+def trained_needs(facts: Mapping[str, Facts]) -> tuple[TrainedNeed, ...]:
+    """What trainings have measured, the highest of each GPU model and workload: one for all nodes."""
+    highest: dict[tuple[str, str], TrainedNeed] = {}
+    for node, found in sorted(facts.items()):
+        for workload, one in found.trained.items():
+            where = f"{node} at {one.at}"
+            need = TrainedNeed(gpu_model(one.gpu), workload, one.images_per_s, one.image_bytes, where)
+            key = need.model, workload
+            if key not in highest or highest[key].samples_per_s < need.samples_per_s:
+                highest[key] = need
+    return tuple(highest.values())
 
 
 def kind_of(

@@ -17,7 +17,10 @@ from alluxio_fuse.train.sweep import Swept, limit, swept
 
 VERSION: Literal[1] = 1
 FED = NEEDS["H100", "resnet50"].utilisation  # of what made-up batches reach: less counts as not fed
-TOLERANCE = 0.05  # between losses on GPUs, whose sums have no order
+#: Losses on GPUs, whose sums have no order, differ by at most this share in the first steps. Measured on an H200 with
+#: ResNet-50 in mixed precision and labels that cannot be learned: 0 in steps 1 to 3, 0.3 % in step 5, 50 % in step 14.
+TOLERANCE = 0.01
+FIRST_STEPS = 5
 #: What somebody has to set up before each path can be read, the least first.
 SIMPLEST = ("source", "local copy", "staged", "mount")
 CPU = "cpu"
@@ -124,18 +127,18 @@ def _bytes(wrong: list[str], trained: list[Run]) -> Iterator[Finding]:
 
 
 def _losses(trained: list[Run], device: str) -> Iterator[Finding]:
-    """The same images in the same order give the same losses: exactly on processors, nearly on GPUs."""
+    """The same images in the same order give the same losses: exactly on processors, nearly at first on GPUs."""
     curves = [(run.name, [loss for e in run.epochs for loss in e.losses]) for run in trained if run.kind == "train"]
     if len(curves) < 2:
         return
-    most = 0.0 if device == CPU else TOLERANCE
+    most, steps = (0.0, None) if device == CPU else (TOLERANCE, FIRST_STEPS)
     name, expected = curves[0]
     for other, found in curves[1:]:
-        if step := _differs(expected, found, most):
+        if step := _differs(expected[:steps], found[:steps], most):
             reason = f"losses of {other} and of {name} differ from step {step} on"
             yield Finding(outcome="FAIL", reason=reason)
             return
-    within = "equal" if device == CPU else f"equal within {TOLERANCE:.0%}"
+    within = "equal" if device == CPU else f"equal within {TOLERANCE:.0%} in the first {FIRST_STEPS}"
     yield Finding(outcome="PASS", reason=f"{len(curves)} loss curves of {len(expected)} steps are {within}")
 
 
@@ -153,7 +156,7 @@ def _answer(table: list[Row], device: str, processors: int, foreign: float) -> t
     if device == CPU or ceiling is None:
         said = f"training ran on this machine's {processors} processors, which also decode and serve: no path is judged"
         return Finding(outcome="CANNOT TELL", reason=said), said
-    best = max(ceiling.first.median, ceiling.later.median if ceiling.later else 0.0)
+    best = ceiling.best
     paths = sorted(
         (row for row in table if row is not ceiling and not row.first_read),
         key=lambda row: SIMPLEST.index(row.path) if row.path in SIMPLEST else 0,
@@ -170,6 +173,13 @@ def _answer(table: list[Row], device: str, processors: int, foreign: float) -> t
     if bound or foreign > OTHERS_BUSY:
         why = f"the {processors} processors were busy in {', '.join(bound)}" if bound else "others used the processors"
         said = f"no path feeds these GPUs, and what limits is not the path: {why}"
+        return Finding(outcome="CANNOT TELL", reason=said), said
+    from_memory = max((row.from_memory for row in paths), default=0.0)
+    if 0 < from_memory < FED * best:
+        said = (
+            f"loaders limit, not a path: from the page cache they give {from_memory:.0f} images/s,"
+            f" {from_memory / best:.0%} of what these GPUs reach without reading; try more by alluxio_train.sweep"
+        )
         return Finding(outcome="CANNOT TELL", reason=said), said
     said = f"no path gives {FED:.0%} of the {best:.0f} images/s that these GPUs reach without reading"
     return Finding(outcome="FAIL", reason=said), said

@@ -50,6 +50,17 @@ class Row(BaseModel):
     first_read: bool = False
 
     @property
+    def best(self) -> float:
+        """Images/s of its best epochs."""
+        return max(self.first.median, self.later.median if self.later else 0.0)
+
+    @property
+    def from_memory(self) -> float:
+        """Images/s of epochs that the page cache served; 0 where none is proven to be served by it."""
+        epochs = ((self.state, self.first), (self.state_later, self.later))
+        return max((found.median for state, found in epochs if state == "page-cache" and found), default=0.0)
+
+    @property
     def label(self) -> str:
         """What the row is called."""
         return f"{self.path}, {self.state}" if self.state else self.path

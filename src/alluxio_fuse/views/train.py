@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.plan.intent import RESNET50, Train
 from alluxio_fuse.report import training as page
 from alluxio_fuse.train import steps, table
 from alluxio_fuse.train.measured import Run
 from alluxio_fuse.train.result import Training, training
+from alluxio_fuse.train.rows import rows
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,29 @@ def train_steps(
 def train_kept(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Of some runs those that read cold bytes: what can be measured once, and is kept on the node."""
     return [dict(one) for one in results if one["path"] == "mount" and Run.model_validate(one).state == "cold"]
+
+
+def train_need(
+    results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What one GPU of the node reached without reading, for the gate.
+
+    It is {workload, gpu, need: {images_per_s, image_bytes, at}}; empty where GPUs trained no workload of a gate.
+    """
+    train = Train.model_validate(settings)
+    runs = [Run.model_validate(one) for one in results]
+    reached = next((row for row in rows(runs, []) if row.path == "synthetic"), None)
+    if not train.gpus or not train.is_resnet50 or reached is None:
+        return {}
+    return {
+        "workload": RESNET50,
+        "gpu": next(run.device for run in runs if run.device),
+        "need": {
+            "images_per_s": round(reached.best / train.gpus, 1),
+            "image_bytes": round(facts["bytes"] / facts["images"]),
+            "at": reached.measured,
+        },
+    }
 
 
 def train_result(

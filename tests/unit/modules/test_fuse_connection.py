@@ -1,11 +1,12 @@
 """Settings of a mount hold for as long as they are wanted, and not longer, however that ends."""
 
+import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, tuned
+from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, trained, tuned
 
 DEVICE = "0:77"
 BEFORE = {"read_ahead_kb": 2048, "max_background": 64, "congestion_threshold": 48}
@@ -53,6 +54,16 @@ def test_mounts_of_others_are_left_alone() -> None:
         fuse_connection.device_of("/proc")
     with pytest.raises(ValueError, match="nothing is mounted at /nowhere"):
         fuse_connection.device_of("/nowhere")
+
+
+def test_the_planner_gets_what_a_training_measured(tmp_path: Path) -> None:
+    assert trained.load(str(tmp_path)) == {}
+    need = {"images_per_s": 2740.6, "image_bytes": 114660, "at": "2026-11-26T04:10:38Z"}
+    text = json.dumps({"resnet50": {"identity": "NVIDIA H200", "kept": {"need": need}}})
+    (tmp_path / trained.FILE).write_text(text)
+    assert trained.load(str(tmp_path)) == {"resnet50": {"gpu": "NVIDIA H200", **need}}
+    (tmp_path / trained.FILE).write_text(text[:20])
+    assert trained.load(str(tmp_path)) == {}
 
 
 def test_the_planner_gets_what_was_kept_and_not_what_was_tried(tmp_path: Path) -> None:

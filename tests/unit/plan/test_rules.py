@@ -2,6 +2,8 @@
 
 import pytest
 
+from alluxio_fuse.plan.facts import Facts, Trained
+from alluxio_fuse.plan.reading import trained_needs
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory, understore
 from alluxio_fuse.plan.units import GIB, KIB, MIB
 
@@ -193,6 +195,29 @@ def test_a_measured_need_of_a_gpu_stands_in_for_a_public_figure() -> None:
     assert found.files_per_s == pytest.approx(4 * 350 + 919.5 * 0.9, abs=0.1)
     assert gate.node_gate((("T4", 1),), "resnet50", 1.0, None, (gate.GpuNeed("T4", 40.0, None),)).files_per_s is None
     assert "T4 as alluxio_gpus says" in gate.gate(found, (("T4", 4), ("A100", 1)), "resnet50").why
+
+
+def test_what_a_training_measured_counts_before_the_figure_of_another_model() -> None:
+    h200 = gate.TrainedNeed("H200", "resnet50", 2740.6, 114_660, "node1 at 2026-11-26T04:10:38Z")
+    found = gate.node_gate((("H200", 8),), "resnet50", 1.0, None, trained=(h200,))
+    assert (found.mb_per_s, found.files_per_s, found.stand_ins) == (2262.5, 19732.3, ())
+    told = gate.gate(found, (("H200", 8),), "resnet50")
+    assert "8 x H200 on resnet50, H200 as trained on node1 at 2026-11-26T04:10:38Z, times" in told.why
+    assert told.amount.training is None
+    for gpus, workload in (((("H100", 8),), "resnet50"), ((("H200", 8),), "unet3d")):
+        public = gate.node_gate(gpus, workload, 1.0, None)
+        assert gate.node_gate(gpus, workload, 1.0, None, trained=(h200,)) == public
+    said = gate.GpuNeed("H200", 250.0, 2000.0)
+    assert gate.node_gate((("H200", 1),), "resnet50", 1.0, None, (said,), trained=(h200,)).mb_per_s == 250.0
+
+
+def test_all_nodes_are_held_to_the_highest_need_that_a_training_measured() -> None:
+    def node(images_per_s: float) -> Facts:
+        trained = {"gpu": "Tesla T4", "images_per_s": images_per_s, "image_bytes": 1e5, "at": "now"}
+        return Facts.model_construct(trained={"resnet50": Trained(**trained)})
+
+    (need,) = trained_needs({"a": node(300), "b": node(310), "c": node(290)})
+    assert (need.model, need.samples_per_s, need.where) == (gate.gpu_model("Tesla T4"), 310, "b at now")
 
 
 @pytest.mark.parametrize(("gpus", "workload"), [((), "resnet50"), ((("H100", 8),), "none")])

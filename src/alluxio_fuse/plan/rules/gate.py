@@ -34,6 +34,8 @@ NEEDS: Final[dict[tuple[str, str], Need]] = {
     ("A100", "cosmoflow"): Need(513, 181.5, 0.70, 1),
     ("H100", "cosmoflow"): Need(808, 285.7, 0.70, 1),
 }
+#: Of each workload, the least utilisation that counts: the same for every GPU.
+LEAST_BUSY: Final = {workload: need.utilisation for (_, workload), need in NEEDS.items()}
 #: Where a model has no figure of its own, whose is taken: of the same generation, else of the one before.
 STAND_INS: Final = {"H200": "H100", "GB300": "B300", "B300": "B200", "GB200": "B200", "B200": "H100"}
 MODELS: Final = ("GB300", "B300", "GB200", "V100", "A100", "H100", "H200", "B200")
@@ -57,6 +59,22 @@ class GpuNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainedNeed:
+    """What one GPU of a model reached in playbooks/train.yml without reading; `where`: the node, and when."""
+
+    model: str
+    workload: str
+    samples_per_s: float
+    sample_bytes: float
+    where: str
+
+    @property
+    def mb_per_s(self) -> float:
+        """What reading so many samples comes to."""
+        return self.samples_per_s * self.sample_bytes / 1e6
+
+
+@dataclass(frozen=True, slots=True)
 class NodeGate:
     """What one node must read; None where it is not known. `gaps`: GPU models and workloads without a figure."""
 
@@ -67,6 +85,7 @@ class NodeGate:
     stand_ins: tuple[str, ...] = ()
     sample_share: float = 0.0
     measured: tuple[str, ...] = ()  # models whose need the inventory says
+    trained: tuple[str, ...] = ()  # models whose need a training has measured, and where
     planned: tuple[tuple[str, float], ...] = ()  # what GPUs and workload ask for, where less was declared
 
 
@@ -95,27 +114,36 @@ def node_gate(
     samples_in_files: float,
     declared: tuple[float | None, float | None] | None,
     said: tuple[GpuNeed, ...] = (),
+    *,
+    trained: tuple[TrainedNeed, ...] = (),
 ) -> NodeGate:
     """The gate of one node with these (model, count).
 
     samples_in_files: largest :func:`sample_share` of a dataset. said: what GPUs of some models were measured to need.
+    trained: what a training has measured; it counts for models without a public figure of their own.
     """
     if declared is not None:
-        derived = node_gate(gpus, workload, samples_in_files, None, said)
+        derived = node_gate(gpus, workload, samples_in_files, None, said, trained=trained)
         return NodeGate("declared", *declared, planned=_lowered(declared, derived))
     if not gpus:
         return NodeGate("none (no GPU)", None, None)
     if workload == "none":
         return NodeGate("none (no workload)", None, None)
     rate = samples = 0.0
-    gaps, stand_ins, by_files = [], [], samples_in_files >= SAMPLES_COUNT
+    gaps, stand_ins, by_training, by_files = [], [], [], samples_in_files >= SAMPLES_COUNT
     own = {one.model: one for one in said}
+    reached = {one.model: one for one in trained if one.workload == workload and (one.model, workload) not in NEEDS}
     for name, count in gpus:
         model = gpu_model(name)
         if model in own:
             rate += own[model].mb_per_s * count
             samples += (own[model].files_per_s or 0) * count
             by_files = by_files and own[model].files_per_s is not None
+            continue
+        if model in reached:
+            by_training.append(f"{model} as trained on {reached[model].where}")
+            rate += reached[model].mb_per_s * LEAST_BUSY[workload] * count
+            samples += reached[model].samples_per_s * LEAST_BUSY[workload] * count
             continue
         measured = measured_as(model, workload)
         need = NEEDS.get((measured, workload))
@@ -130,7 +158,16 @@ def node_gate(
     if gaps:
         return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
     files = round(samples, 1) if by_files else None
-    return NodeGate("derived", round(rate, 1), files, (), tuple(stand_ins), samples_in_files, measured=tuple(own))
+    return NodeGate(
+        "derived",
+        round(rate, 1),
+        files,
+        (),
+        tuple(stand_ins),
+        samples_in_files,
+        measured=tuple(own),
+        trained=tuple(by_training),
+    )
 
 
 def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, float] | None:
@@ -147,6 +184,8 @@ def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, floa
 def _figures(node: NodeGate) -> str:
     if node.measured:
         return f"{', '.join(node.measured)} as alluxio_gpus says"
+    if node.trained:
+        return f"{', '.join(node.trained)}, times the least utilisation that counts"
     return "times the least utilisation that counts"
 
 
@@ -165,14 +204,15 @@ def _lowered(declared: tuple[float | None, float | None], derived: NodeGate) -> 
 @rule("MLPerf Storage configurations; V100: Fluid's published 8-GPU run")
 def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tuple[PlannedGate, str]:
     """The gate of one node as its plan has it."""
-    emulated = training(gpus, workload) if (node.mb_per_s or node.files_per_s) and not node.measured else None
+    own = node.measured or node.trained
+    emulated = training(gpus, workload) if (node.mb_per_s or node.files_per_s) and not own else None
     amount = PlannedGate(node.status, node.mb_per_s, node.files_per_s, emulated, dict(node.planned) or None)
     have = " + ".join(f"{count} x {gpu_model(name)}" for name, count in gpus) or "no GPU"
     why = {
         "declared": "declared by alluxio_gate",
         "derived": f"{have} on {workload}, {_figures(node)}; {_samples(node)}",
-        "unknown": f"no public figure for {', '.join(node.gaps)}: measure it and say mb_per_s in alluxio_gpus, or"
-        " declare alluxio_gate, or the verdict is CANNOT TELL",
+        "unknown": f"no public figure for {', '.join(node.gaps)}: measure it with playbooks/train.yml, say mb_per_s in"
+        " alluxio_gpus, or declare alluxio_gate, or the verdict is CANNOT TELL",
     }.get(
         node.status, f"{have}, workload {workload}: digests and states decide, and alluxio_gate_min_disk_ratio if set"
     )

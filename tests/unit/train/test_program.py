@@ -1,0 +1,69 @@
+"""A program of one's own, as docs/train.md shows it, and what it tells of what it read."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = ROOT / "tests/train/reads.py"
+FILES = {f"a/{number}.JPEG": os.urandom(1000 + number) for number in range(7)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A dataset, and beside it the program with its harness."""
+    for name, content in FILES.items():
+        path = tmp_path / "set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for source in (PROGRAM, ROOT / "roles/train/files/harness.py"):
+        shutil.copy(source, tmp_path)
+    return tmp_path
+
+
+def told(folder: Path, **orders: Any) -> list[dict[str, Any]]:
+    """What two epochs come to."""
+    about = {"folder": "", "classes": ["a"], "images": 7, "model": "", "size": 1, "loaders": 0, "gpus": 0, "mark": 1}
+    about |= {"shown": str(folder), "batch": 3, "epochs": 2, "seed": 1, "files": list(FILES), **orders}
+    (folder / "orders.json").write_text(json.dumps(about))
+    command = programs.command(
+        {"python": "/usr/bin/python3", "path": str(folder / PROGRAM.name)}, str(folder / "orders.json"), [], ""
+    )
+    with programs.running(command, folder / "said") as training:
+        training.event("ready")
+        training.go()
+        training.event("listed")
+        found = []
+        for _ in range(2):
+            found.append(training.event("epoch"))
+            training.go()
+        return found
+
+
+def test_the_program_of_the_docs_is_the_one_that_is_run() -> None:
+    assert PROGRAM.read_text().partition("\n\n")[2] in (ROOT / "docs/train.md").read_text()
+
+
+def test_each_epoch_is_compared_with_the_manifest(folder: Path) -> None:
+    entries = [
+        reader.Entry(path=name, size=len(content), digest=hashlib.sha256(content).hexdigest())
+        for name, content in FILES.items()
+    ]
+    epochs = told(folder, root=str(folder / "set"))
+    assert [(one["images"], one["steps"]) for one in epochs] == [(7, 3), (7, 3)]
+    compared = programs.compare(folder / "epoch-2", entries)
+    assert (compared["compared"], compared["wrong"], compared["digest"]) == (7, 0, compared["expected_digest"])
+    (folder / "set/a/3.JPEG").write_bytes(os.urandom(1003))
+    told(folder, root=str(folder / "set"))
+    assert programs.compare(folder / "epoch-2", entries)["problems"] == [{"path": "a/3.JPEG", "what": "wrong digest"}]
+
+
+def test_made_up_batches_read_nothing(folder: Path) -> None:
+    (first, _) = told(folder, root=None, files=[])
+    assert (first["images"], first["bytes"], (folder / "epoch-1").read_text()) == (7, 0, "")
