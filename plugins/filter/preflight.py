@@ -15,4 +15,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(preflight, "questions") | filters(views, "findings", "node_questions", "planner_facts")
+        return filters(preflight, "questions") | filters(views, "delivery", "findings", "node_questions", "planner_facts")

@@ -12,6 +12,7 @@ from alluxio_fuse.going import going
 from alluxio_fuse.kubernetes.facts import with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.delivery import pinned
 
 Results = Sequence[Mapping[str, Any]]
 
@@ -60,6 +61,21 @@ def planner_facts(
 
 
 @dataclass(frozen=True)
+class Delivery:
+    """How the image of pods gets to where they find it: its name by digest, and what is told of the way."""
+
+    pinned: str
+    line: str
+
+
+def delivery(looked: Mapping[str, Any], *, digest: str = "") -> Delivery:
+    """How the image gets there; looked: as `alluxio_fuse.preflight.delivery` reads it; digest: of what was delivered."""
+    return Delivery(
+        pinned=pinned(looked["image"], digest) if digest else looked["image"], line=preflight.delivery_line(looked)
+    )
+
+
+@dataclass(frozen=True)
 class Findings:
     """What speaks against a fleet: all findings, each with its variable, value, reason and remedy, and their text."""
 
@@ -76,12 +92,14 @@ def findings(
     saved: Plan | None = None,
     plaintext: Results = (),
     variables: Mapping[str, Any] | None = None,
+    delivery: Mapping[str, Any] | None = None,
 ) -> Findings:
     """Everything that speaks against the hosts of an inventory, of what is known of them.
 
     reached: those of them that answered. fleet: {host: {groups, variables, facts}}; saved: the plan that is kept to
     where they are a part of the fleet. cluster: as the module `cluster_facts` returns it. plaintext: files as the
-    module `plaintext_secrets` returns them; variables: those of a host, which may allow them.
+    module `plaintext_secrets` returns them; variables: those of a host, which may allow them. delivery: what was looked
+    at of the image of pods, as `alluxio_fuse.preflight.delivery` reads it; nothing where pods pull it.
     """
     found: list[dict[str, Any]] = []
     if fleet is not None:
@@ -90,5 +108,6 @@ def findings(
         found += map(asdict, cluster_findings(cluster, list(inventory)))
     if reached is not None:
         found += preflight.silent(inventory, reached)
+    found += preflight.undelivered(delivery) if delivery else []
     found += preflight.plaintext(plaintext, variables or {})
     return Findings(found=found, text=preflight.findings_text(found))

@@ -1,0 +1,128 @@
+"""How the image gets to where pods find it: what contradicts is refused, and pods name it by what was delivered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fleets import IMAGENET, Hosts, fleet
+
+from alluxio_fuse import preflight
+from alluxio_fuse.chart.values import chart_values
+from alluxio_fuse.plan import plan
+from alluxio_fuse.plan.delivery import pinned, repository
+from alluxio_fuse.preflight.delivery import OURS
+from alluxio_fuse.views import preflight as views
+
+NAME = "registry.example.com:5000/data/alluxio-fuse:2.9.6"
+DIGEST = "sha256:" + "a1" * 32
+
+
+def hosts(image: dict[str, Any], *, cluster: dict[str, Any] | None = None, **variables: Any) -> Hosts:
+    said = {
+        "alluxio_platform": "kubernetes",
+        "alluxio_image": NAME,
+        "alluxio_kubernetes": {"image": image, **(cluster or {})},
+        "alluxio_datasets": [IMAGENET],
+    }
+    return fleet(2, said | variables)
+
+
+def test_pods_name_what_was_delivered() -> None:
+    made = plan(hosts({"by": "push"}), DIGEST)
+    assert made.fleet["image"].amount == f"registry.example.com:5000/data/alluxio-fuse@{DIGEST}"
+    image = chart_values(made)["image"]
+    assert (image["repository"], image["tag"], image["digest"]) == (repository(NAME), "", DIGEST)
+    assert "pullPolicy" not in image
+
+
+def test_an_imported_image_is_never_pulled() -> None:
+    made = plan(hosts({"by": "import"}, alluxio_image="localhost/alluxio-fuse:2.9.6"), DIGEST)
+    assert chart_values(made)["image"]["pullPolicy"] == "Never"
+    assert chart_values(made)["image"]["digest"] == DIGEST
+
+
+def test_without_a_delivery_the_image_is_as_it_is_said() -> None:
+    assert plan(hosts({})).fleet["image"].amount == NAME
+
+
+@pytest.mark.parametrize(
+    ("image", "variables", "path", "reason"),
+    [
+        ({"by": "push"}, {"alluxio_image": ""}, "alluxio_image", "by its registry, repository and tag"),
+        ({"by": "push"}, {"alluxio_image": "registry.example.com/a/b"}, "alluxio_image", "repository and tag"),
+        ({"by": "push"}, {"alluxio_image": f"{NAME}@{DIGEST}"}, "alluxio_image", "repository and tag"),
+        ({"by": "push"}, {"alluxio_image": "data/alluxio-fuse:2.9.6"}, "alluxio_image", "repository and tag"),
+        ({"by": "push"}, {"alluxio_image": "localhost/a:1"}, "alluxio_image", "no registry"),
+        ({"by": "push", "insecure": True, "ca_file": "/ca"}, {}, "alluxio_kubernetes.image.insecure", "either"),
+        ({"by": "push"}, {"alluxio_java": 11}, "alluxio_java", "has 17"),
+        ({"by": "import", "auth_file": "/a"}, {}, "alluxio_kubernetes.image.auth_file", "the run pushes nothing"),
+        ({"ca_file": "/ca"}, {}, "alluxio_kubernetes.image.ca_file", "the run pushes nothing"),
+    ],
+)
+def test_a_contradiction_is_refused(
+    finding: Any, image: dict[str, Any], variables: dict[str, Any], path: str, reason: str
+) -> None:
+    refused = finding(hosts(image, **variables))
+    assert refused.path == path
+    assert reason in refused.reason
+
+
+def test_nodes_that_are_not_reached_import_nothing(finding: Any) -> None:
+    refused = finding(hosts({"by": "import"}, cluster={"node_access": False}))
+    assert (refused.path, refused.value) == ("alluxio_kubernetes.image.by", "import")
+    assert "write push" in refused.remedy
+
+
+@pytest.mark.parametrize("name", ["r.example/a/b:1", "r.example/a/b", f"r.example/a/b@{DIGEST}", f"r.example/a/b:1@{DIGEST}"])
+def test_a_digest_stands_in_place_of_the_tag(name: str) -> None:
+    assert pinned(name, DIGEST) == f"r.example/a/b@{DIGEST}"
+    assert repository("localhost:5000/a:1") == "localhost:5000/a"
+
+
+def held(state: str, **more: Any) -> dict[str, Any]:
+    return {"state": state, "detail": "", "digest": "", "id": "", "platform": "", "labels": {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (held("refused", detail="unauthorized: authentication required"), "unauthorized: authentication required"),
+        (held("unasked", detail="skopeo is not installed"), "skopeo is not installed on the controller"),
+        (held("there", platform="linux/amd64"), "another image of that name"),
+        (held("there", platform="linux/arm64", labels={OURS: "x"}), "is for linux/arm64"),
+    ],
+)
+def test_what_the_registry_holds_is_refused_by_name(answer: dict[str, Any], reason: str) -> None:
+    looked = {"image": NAME, "by": "push", "held": answer, "nodes": {}}
+    found = views.findings([], delivery=looked).found
+    assert [one["path"] for one in found] == ["alluxio_image"]
+    assert reason in found[0]["reason"]
+
+
+def test_a_node_without_containerd_is_refused_by_name() -> None:
+    nodes = {"node-0": "", "node-1": "there is no ctr on the node"}
+    looked = {"image": NAME, "by": "import", "held": {}, "nodes": nodes}
+    found = views.findings([], delivery=looked).found
+    assert [(one["path"], one["reason"]) for one in found] == [
+        ("node-1: alluxio_kubernetes.image.by", "there is no ctr on the node")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("looked", "words"),
+    [
+        ({"by": "push", "held": held("absent")}, "which answers, and does not hold it yet"),
+        ({"by": "push", "held": held("there", digest=DIGEST)}, f"which holds {DIGEST}"),
+        ({"by": "import", "held": {}}, "imports it into containerd on each node"),
+    ],
+)
+def test_preflight_tells_which_way_the_image_goes(looked: dict[str, Any], words: str) -> None:
+    assert words in views.delivery({"image": NAME, "nodes": {}, **looked}).line
+
+
+def test_questions_hold_the_delivery_before_it_was_validated() -> None:
+    said = {"alluxio_platform": "kubernetes", "alluxio_kubernetes": {"image": {"by": "push", "insecure": "yes"}}}
+    asked = preflight.questions(said)["kubernetes"]["image"]
+    assert asked == {"by": "push", "auth_file": "", "ca_file": "", "insecure": True}
+    assert preflight.questions({"alluxio_kubernetes": {"image": 7}})["kubernetes"]["image"]["by"] == "pull"
