@@ -21,10 +21,15 @@ attributes:
     support: full
     description: Says what would be changed.
 options:
-  name: {description: "Repository and digest, as C(registry.example.com/alluxio-fuse@sha256:…).", type: str, default: ""}
+  name:
+    description: >-
+      Repository and digest, as C(registry.example.com/alluxio-fuse@sha256:…). Empty where the digest is not known yet,
+      as in check mode before the image was built; such an image counts as missing.
+    type: str
+    default: ""
   archive: {description: "Archive on the node, as C(podman save --format oci-archive) writes it.", type: path}
   state:
-    description: Whether the image is to be there; with V(asked) only C(image.why) says what is in the way of one.
+    description: Whether the image is to be there; V(asked) only looks, also at what is in the way of one.
     type: str
     choices: [present, absent, asked]
     default: present
@@ -67,7 +72,7 @@ class Containerd:
 
     def has(self, name: str) -> bool:
         """Whether the image is there."""
-        return name in self.ctr("images", "list", "--quiet", f"name=={name}").split()
+        return bool(name) and name in self.ctr("images", "list", "--quiet", f"name=={name}").split()
 
     def bring(self, name: str, archive: str) -> None:
         """Imports the archive's image under its digest alone: what a tag names there is not touched."""
@@ -130,7 +135,9 @@ def main() -> None:
     )
     params = module.params
     if params["state"] == "asked":
-        module.exit_json(changed=False, image={"there": False, "used": [], "why": why(module)})
+        asked = why(module)
+        there = not asked and Containerd(module).has(params["name"])
+        module.exit_json(changed=False, image={"there": there, "used": [], "why": asked})
     containerd = Containerd(module)
     there = containerd.has(params["name"])
     if params["state"] == "absent":

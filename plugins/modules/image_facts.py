@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils import oci_archive
 
 DOCUMENTATION = r"""
 module: image_facts
 short_description: what a registry, or an archive, holds of an image
 description:
-  - Asks with skopeo, which reads credentials from a file and no argument. Nothing is written.
-  - What the registry refuses is told in C(detail) in its own words, and is no failure of the module.
+  - Asks a registry with skopeo, which reads credentials from a file and no argument. Nothing is written.
+  - Compares every blob of an archive with the digest that names it.
+  - What the registry refuses, and what is wrong with the archive, is told in C(detail), and is no failure of the module.
 options:
-  of: {description: "As skopeo names it, C(docker://registry/name:tag) or C(oci-archive:/path).", type: str, required: true}
+  name: {description: "Image in a registry, C(registry/name:tag).", type: str}
+  archive: {description: "Archive, as C(podman save --format oci-archive) writes it.", type: path}
   auth_file: {description: "Credentials, as C(podman login) writes them.", type: path}
   ca_file: {description: PEM file with the registry's CA., type: path}
   insecure: {description: "Whether it may speak plain HTTP, or have any certificate.", type: bool, default: false}
@@ -33,15 +36,15 @@ extends_documentation_fragment:
 EXAMPLES = r"""
 - name: Ask the registry for the image
   alluxio.fuse.image_facts:
-    of: docker://registry.example.com/data/alluxio-fuse:2.9.6
+    name: registry.example.com/data/alluxio-fuse:2.9.6
     auth_file: /home/me/.config/containers/auth.json
 """
 
 RETURN = r"""
 image:
   description: >-
-    C(state) (there, absent, refused, or unasked where there is no skopeo), C(detail), C(digest) of the manifest, C(id)
-    by which podman knows the image, C(platform) (C(linux/amd64)) and C(labels), the latter empty unless it is there.
+    C(state) (there, absent, refused, broken, or unasked where there is no skopeo), C(detail), C(digest) of the manifest,
+    C(platform) (C(linux/amd64)) and C(labels), the latter three empty unless it is there.
   type: dict
   returned: always
 """
@@ -67,40 +70,57 @@ def ask(inspect: Callable[..., Answer]) -> dict[str, Any]:
     status, config, error = inspect("--config")
     if status != 0:
         return nothing("refused", words(error))
-    about = json.loads(config)
+    digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
+    return there(digest, json.loads(config))
+
+
+def read(archive: str) -> dict[str, Any]:
+    """What the archive holds."""
+    if not Path(archive).is_file():
+        return nothing("absent", f"{archive}: no such file")
+    try:
+        found = oci_archive.read(archive)
+    except oci_archive.BrokenArchive as error:
+        return nothing("broken", str(error))
+    return there(*found)
+
+
+def there(digest: str, config: dict[str, Any]) -> dict[str, Any]:
+    """What is known of an image."""
     return {
         "state": "there",
         "detail": "",
-        "digest": f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}",
-        "id": json.loads(manifest).get("config", {}).get("digest", "").partition(":")[2],  # a list has none
-        "platform": f"{about.get('os')}/{about.get('architecture')}",
-        "labels": (about.get("config") or {}).get("Labels") or {},
+        "digest": digest,
+        "platform": f"{config.get('os')}/{config.get('architecture')}",
+        "labels": (config.get("config") or {}).get("Labels") or {},
     }
 
 
 def nothing(state: str, detail: str) -> dict[str, Any]:
     """That nothing is known of the image."""
-    return {"state": state, "detail": detail, "digest": "", "id": "", "platform": "", "labels": {}}
+    return {"state": state, "detail": detail, "digest": "", "platform": "", "labels": {}}
 
 
 def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(
         argument_spec={
-            "of": {"type": "str", "required": True},
+            "name": {"type": "str"},
+            "archive": {"type": "path"},
             "auth_file": {"type": "path"},
             "ca_file": {"type": "path"},
             "insecure": {"type": "bool", "default": False},
         },
+        required_one_of=[("name", "archive")],
+        mutually_exclusive=[("name", "archive")],
         supports_check_mode=True,
     )
     params = module.params
+    if params["archive"]:
+        module.exit_json(changed=False, image=read(params["archive"]))
     skopeo = module.get_bin_path("skopeo")
     if skopeo is None:
         module.exit_json(changed=False, image=nothing("unasked", "skopeo is not installed"))
-    kind, _, archive = params["of"].partition(":")
-    if kind == "oci-archive" and not Path(archive).is_file():
-        module.exit_json(changed=False, image=nothing("absent", f"{archive}: no such file"))
     for path in (params["auth_file"], params["ca_file"]):
         if path and not Path(path).is_file():
             module.exit_json(changed=False, image=nothing("refused", f"{path}: no such file on the controller"))
@@ -111,7 +131,7 @@ def main() -> None:
             shutil.copyfile(params["ca_file"], f"{authorities}/ca.crt")
             options += ["--cert-dir", authorities]
         command = [skopeo, "--command-timeout", "30s", "inspect", *options]
-        image = ask(lambda *more: module.run_command([*command, *more, params["of"]]))
+        image = ask(lambda *more: module.run_command([*command, *more, f"docker://{params['name']}"]))
     module.exit_json(changed=False, image=image)
 
 

@@ -25,8 +25,8 @@ def repository(image: str) -> str:
 
 
 def pinned(image: str, digest: str) -> str:
-    """The image as pods name it: by what it holds, whatever its tag names later."""
-    return f"{repository(image)}@{digest}"
+    """The image as pods name it: by what it holds, whatever its tag names later; as it is said where that is not known."""
+    return f"{repository(image)}@{digest}" if digest else image
 
 
 def image(intent: FleetIntent, digest: str) -> Value[str]:

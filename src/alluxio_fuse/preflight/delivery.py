@@ -14,17 +14,21 @@ PLATFORM: Final = "linux/amd64"
 OURS: Final = "alluxio-fuse.inputs"
 
 Delivery = Mapping[str, Any]
-"""{image, by, held: as the module `image_facts` returns it, of a registry; nodes: {host: what is in the way there}}."""
+"""{image, by, held: as the module `image_facts` returns it, digest: of what was delivered, or empty, nodes: {host: as the
+module `containerd_image` returns it of a node that imports}}."""
 
 
 def delivery_findings(delivery: Delivery) -> Iterator[Finding]:
     """What stands in the way of pushing or importing the image."""
+    image, held = delivery["image"], delivery["held"]
     if delivery["by"] == "push":
-        yield from _registry(delivery["image"], delivery["held"])
-    for host, why in delivery["nodes"].items():
-        if why:
+        yield from _registry(image, held)
+    elif held["state"] == "broken":
+        yield Finding("alluxio_image", image, held["detail"], "remove that file, and the run packs the image again")
+    for host, asked in delivery["nodes"].items():
+        if asked["why"]:
             remedy = f"write {VARIABLE}: {{by: push}}, with a registry that nodes reach"
-            yield Finding(f"{host}: {VARIABLE}.by", delivery["by"], why, remedy)
+            yield Finding(f"{host}: {VARIABLE}.by", delivery["by"], asked["why"], remedy)
 
 
 def _registry(image: str, held: Mapping[str, Any]) -> Iterator[Finding]:
@@ -44,9 +48,29 @@ def _registry(image: str, held: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def delivery_line(delivery: Delivery) -> str:
-    """Which way the image goes."""
-    if delivery["by"] == "import":
-        return f"image    {delivery['image']}: the run builds it, and imports it into containerd on each node"
-    held = delivery["held"]
-    there = f"which holds {held['digest']}" if held["state"] == "there" else "which answers, and does not hold it yet"
-    return f"image    {delivery['image']}: the run builds it, and pushes it to the registry, {there}"
+    """Which way the image goes, of which nothing stands in the way."""
+    way = {"pull": _pulled, "push": _pushed, "import": _imported}[delivery["by"]]
+    return f"image    {delivery['image']}: {way(delivery)}"
+
+
+def _pulled(_: Delivery) -> str:
+    return "each node has it, or has pulled it now"
+
+
+def _pushed(delivery: Delivery) -> str:
+    registry = delivery["image"].partition("/")[0]
+    if digest := delivery["digest"]:
+        return f"{registry} answers, and holds it: {digest}"
+    if delivery["held"]["state"] == "there":
+        return f"{registry} answers, and holds a former build: the run pushes the present one"
+    return f"{registry} answers, and does not hold it: the run builds and pushes it"
+
+
+def _imported(delivery: Delivery) -> str:
+    digest, nodes = delivery["digest"], delivery["nodes"]
+    if not digest:
+        return f"the run builds it, and imports it into containerd on {len(nodes)} nodes"
+    lacking = [host for host, asked in nodes.items() if not asked["there"]]
+    if not lacking:
+        return f"containerd has it on each node: {digest}"
+    return f"{digest}: the run imports it into containerd on {', '.join(lacking)}"

@@ -12,7 +12,6 @@ from alluxio_fuse.going import going
 from alluxio_fuse.kubernetes.facts import with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.delivery import pinned
 
 Results = Sequence[Mapping[str, Any]]
 
@@ -58,21 +57,6 @@ def planner_facts(
         "readers": {one["item"]: one["readers"] for one in readers if one.get("readers")},
         "containers": of_others(containers),
     }
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """How the image of pods gets to where they find it: its name by digest, and what is told of the way."""
-
-    pinned: str
-    line: str
-
-
-def delivery(looked: Mapping[str, Any], *, digest: str = "") -> Delivery:
-    """How the image gets there; looked: as `alluxio_fuse.preflight.delivery` reads it; digest: of what was delivered."""
-    return Delivery(
-        pinned=pinned(looked["image"], digest) if digest else looked["image"], line=preflight.delivery_line(looked)
-    )
 
 
 @dataclass(frozen=True)
