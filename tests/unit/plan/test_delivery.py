@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fleets import IMAGENET, Hosts, fleet
 
 from alluxio_fuse import preflight
@@ -77,48 +79,66 @@ def test_nodes_that_are_not_reached_import_nothing(finding: Any) -> None:
 @pytest.mark.parametrize("name", ["r.example/a/b:1", "r.example/a/b", f"r.example/a/b@{DIGEST}", f"r.example/a/b:1@{DIGEST}"])
 def test_a_digest_stands_in_place_of_the_tag(name: str) -> None:
     assert pinned(name, DIGEST) == f"r.example/a/b@{DIGEST}"
+    assert pinned(name, "") == name
     assert repository("localhost:5000/a:1") == "localhost:5000/a"
 
 
 def held(state: str, **more: Any) -> dict[str, Any]:
-    return {"state": state, "detail": "", "digest": "", "id": "", "platform": "", "labels": {}, **more}
+    return {"state": state, "detail": "", "digest": "", "platform": "", "labels": {}, **more}
+
+
+def looked(by: str, held: dict[str, Any], digest: str = "", **nodes: dict[str, Any]) -> dict[str, Any]:
+    return {"image": NAME, "by": by, "held": held, "digest": digest, "nodes": nodes}
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("by", "answer", "reason"),
     [
-        (held("refused", detail="unauthorized: authentication required"), "unauthorized: authentication required"),
-        (held("unasked", detail="skopeo is not installed"), "skopeo is not installed on the controller"),
-        (held("there", platform="linux/amd64"), "another image of that name"),
-        (held("there", platform="linux/arm64", labels={OURS: "x"}), "is for linux/arm64"),
+        ("push", held("refused", detail="unauthorized: authentication required"), "authentication required"),
+        ("push", held("unasked", detail="skopeo is not installed"), "skopeo is not installed on the controller"),
+        ("push", held("there", platform="linux/amd64"), "another image of that name"),
+        ("push", held("there", platform="linux/arm64", labels={OURS: "x"}), "is for linux/arm64"),
+        ("import", held("broken", detail="/a.tar: blobs/sha256/1 has the sha256 2"), "has the sha256 2"),
     ],
 )
-def test_what_the_registry_holds_is_refused_by_name(answer: dict[str, Any], reason: str) -> None:
-    looked = {"image": NAME, "by": "push", "held": answer, "nodes": {}}
-    found = views.findings([], delivery=looked).found
+def test_what_cannot_be_handed_on_is_refused_by_name(by: str, answer: dict[str, Any], reason: str) -> None:
+    found = views.findings([], delivery=looked(by, answer)).found
     assert [one["path"] for one in found] == ["alluxio_image"]
     assert reason in found[0]["reason"]
 
 
+def test_the_label_is_that_of_the_role() -> None:
+    assert yaml.safe_load(Path("roles/image/vars/main.yml").read_text())["__image_label"] == OURS
+
+
+LACKS = {"there": False, "why": ""}
+HAS = {"there": True, "why": ""}
+
+
 def test_a_node_without_containerd_is_refused_by_name() -> None:
-    nodes = {"node-0": "", "node-1": "there is no ctr on the node"}
-    looked = {"image": NAME, "by": "import", "held": {}, "nodes": nodes}
-    found = views.findings([], delivery=looked).found
+    nodes = {"node_0": LACKS, "node_1": {"there": False, "why": "there is no ctr on the node"}}
+    found = views.findings([], delivery=looked("import", held("absent"), **nodes)).found
     assert [(one["path"], one["reason"]) for one in found] == [
-        ("node-1: alluxio_kubernetes.image.by", "there is no ctr on the node")
+        ("node_1: alluxio_kubernetes.image.by", "there is no ctr on the node")
     ]
 
 
 @pytest.mark.parametrize(
-    ("looked", "words"),
+    ("delivery", "words"),
     [
-        ({"by": "push", "held": held("absent")}, "which answers, and does not hold it yet"),
-        ({"by": "push", "held": held("there", digest=DIGEST)}, f"which holds {DIGEST}"),
-        ({"by": "import", "held": {}}, "imports it into containerd on each node"),
+        (looked("push", held("absent")), "registry.example.com:5000 answers, and does not hold it: the run builds"),
+        (looked("push", held("there")), "registry.example.com:5000 answers, and holds a former build"),
+        (looked("push", held("there"), DIGEST), f"registry.example.com:5000 answers, and holds it: {DIGEST}"),
+        (looked("import", held("absent"), node_0=LACKS, node_1=LACKS), "imports it into containerd on 2 nodes"),
+        (looked("import", held("there"), DIGEST, node_0=HAS, node_1=LACKS), "the run imports it into containerd on node_1"),
+        (looked("import", held("there"), DIGEST, node_0=HAS, node_1=HAS), f"containerd has it on each node: {DIGEST}"),
+        ({"by": "pull", "image": NAME}, "each node has it, or has pulled it now"),
     ],
 )
-def test_preflight_tells_which_way_the_image_goes(looked: dict[str, Any], words: str) -> None:
-    assert words in views.delivery({"image": NAME, "nodes": {}, **looked}).line
+def test_preflight_tells_which_way_the_image_goes(delivery: dict[str, Any], words: str) -> None:
+    line = preflight.delivery_line(delivery)
+    assert line.startswith(f"image    {NAME}: ")
+    assert words in line
 
 
 def test_questions_hold_the_delivery_before_it_was_validated() -> None:
