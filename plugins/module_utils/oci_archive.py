@@ -11,7 +11,7 @@ BLOBS = "blobs/sha256/"
 _CHUNK = 4 * 2**20
 
 
-class BrokenArchive(Exception):
+class BrokenArchiveError(Exception):
     """The archive is not what was packed."""
 
 
@@ -34,9 +34,9 @@ def read(path: str) -> tuple[str, dict[str, Any]]:
         manifest = json.loads(small[_blob(described)])
         config = json.loads(small[_blob(manifest["config"])])
     except (tarfile.TarError, KeyError, ValueError) as error:
-        raise BrokenArchive(f"{path} is no whole archive of one image: {error}") from None
+        raise BrokenArchiveError(f"{path} is no whole archive of one image: {error}") from None
     if lacking := {_blob(layer) for layer in manifest["layers"]} - blobs:
-        raise BrokenArchive(f"{path} is no whole archive of one image: it lacks {', '.join(sorted(lacking))}")
+        raise BrokenArchiveError(f"{path} is no whole archive of one image: it lacks {', '.join(sorted(lacking))}")
     return described["digest"], config
 
 
@@ -49,5 +49,5 @@ def _proven(path: str, name: str, file: IO[bytes]) -> str:
     while chunk := file.read(_CHUNK):
         found.update(chunk)
     if found.hexdigest() != name[len(BLOBS) :]:
-        raise BrokenArchive(f"{path}: {name} has the sha256 {found.hexdigest()}")
+        raise BrokenArchiveError(f"{path}: {name} has the sha256 {found.hexdigest()}")
     return name

@@ -33,7 +33,10 @@ options:
     type: str
     choices: [present, absent, asked]
     default: present
-  wait_s: {description: Seconds in which containers that end may go before an image counts as used., type: int, default: 20}
+  wait_s:
+    description: Seconds in which containers that end may go before an image counts as used.
+    type: int
+    default: 20
 author: [alluxio-fuse]
 """
 

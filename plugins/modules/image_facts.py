@@ -21,7 +21,7 @@ short_description: what a registry, or an archive, holds of an image
 description:
   - Asks a registry with skopeo, which reads credentials from a file and no argument. Nothing is written.
   - Compares every blob of an archive with the digest that names it.
-  - What the registry refuses, and what is wrong with the archive, is told in C(detail), and is no failure of the module.
+  - What a registry refuses, or is wrong with an archive, is told in C(detail), and is no failure of the module.
 options:
   name: {description: "Image in a registry, C(registry/name:tag).", type: str}
   archive: {description: "Archive, as C(podman save --format oci-archive) writes it.", type: path}
@@ -43,8 +43,8 @@ EXAMPLES = r"""
 RETURN = r"""
 image:
   description: >-
-    C(state) (there, absent, refused, broken, or unasked where there is no skopeo), C(detail), C(digest) of the manifest,
-    C(platform) (C(linux/amd64)) and C(labels), the latter three empty unless it is there.
+    C(state) (there, absent, refused, broken, or unasked where there is no skopeo), C(detail), C(digest) of the
+    manifest, C(platform) (C(linux/amd64)) and C(labels), the latter three empty unless it is there.
   type: dict
   returned: always
 """
@@ -80,7 +80,7 @@ def read(archive: str) -> dict[str, Any]:
         return nothing("absent", f"{archive}: no such file")
     try:
         found = oci_archive.read(archive)
-    except oci_archive.BrokenArchive as error:
+    except oci_archive.BrokenArchiveError as error:
         return nothing("broken", str(error))
     return there(*found)
 

@@ -55,9 +55,7 @@ def registry(folder: Path, host: str = "127.0.0.1") -> Iterator[Registry]:
     packages.need("htpasswd", "apache2-utils")
     certificates(folder, host)
     password = f"canary-{secrets.token_hex(12)}"
-    made = subprocess.run(
-        ["htpasswd", "-Bin", USER], input=password, capture_output=True, text=True, check=True
-    )
+    made = subprocess.run(["htpasswd", "-Bin", USER], input=password, capture_output=True, text=True, check=True)
     (folder / "htpasswd").write_text(made.stdout)
     with socket.create_server((host, 0)) as free:
         address = f"{host}:{free.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Role node_image brings an image into a real containerd: where it is missing, by its digest, and takes away no other."""
+"""Role node_image imports an image into a real containerd where it is missing, by its digest, and removes no other."""
 
 from __future__ import annotations
 

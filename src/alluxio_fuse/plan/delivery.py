@@ -25,7 +25,7 @@ def repository(image: str) -> str:
 
 
 def pinned(image: str, digest: str) -> str:
-    """The image as pods name it: by what it holds, whatever its tag names later; as it is said where that is not known."""
+    """The image as pods name it: by its digest, whatever its tag names later; as it is said where none is known."""
     return f"{repository(image)}@{digest}" if digest else image
 
 

@@ -14,8 +14,8 @@ PLATFORM: Final = "linux/amd64"
 OURS: Final = "alluxio-fuse.inputs"
 
 Delivery = Mapping[str, Any]
-"""{image, by, held: as the module `image_facts` returns it, digest: of what was delivered, or empty, nodes: {host: as the
-module `containerd_image` returns it of a node that imports}}."""
+"""{image, by, held: as the module `image_facts` returns it, digest: of what was delivered, or empty, nodes: {host: as
+the module `containerd_image` returns it, of nodes that import}}."""
 
 
 def delivery_findings(delivery: Delivery) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ class Node:
     def __init__(self, images: dict[str, str], containers: dict[str, str]) -> None:
         self.images, self.containers = images, containers
 
-    def get_bin_path(self, name: str, required: bool = False) -> str:
+    def get_bin_path(self, name: str, **_: Any) -> str:
         return name
 
     def run_command(self, command: list[str]) -> tuple[int, str, str]:

@@ -67,14 +67,14 @@ def test_a_cut_off_archive_is_broken(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in (0, 700, len(LAYER), len(LAYER) + 700, len(LAYER) + 1500):
         path.write_bytes(whole[:length])
-        with pytest.raises(oci_archive.BrokenArchive, match="no whole archive"):
+        with pytest.raises(oci_archive.BrokenArchiveError, match="no whole archive"):
             oci_archive.read(str(path))
 
 
 @pytest.mark.parametrize("lacking", [name(LAYER), "index.json"])
 def test_an_archive_that_lacks_a_part_is_broken(tmp_path: Path, lacking: str) -> None:
     holds = {one: content for one, content in files().items() if one != lacking}
-    with pytest.raises(oci_archive.BrokenArchive, match=lacking):
+    with pytest.raises(oci_archive.BrokenArchiveError, match=lacking):
         oci_archive.read(str(packed(tmp_path / "a.tar", holds)))
 
 

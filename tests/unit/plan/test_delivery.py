@@ -76,7 +76,9 @@ def test_nodes_that_are_not_reached_import_nothing(finding: Any) -> None:
     assert "write push" in refused.remedy
 
 
-@pytest.mark.parametrize("name", ["r.example/a/b:1", "r.example/a/b", f"r.example/a/b@{DIGEST}", f"r.example/a/b:1@{DIGEST}"])
+@pytest.mark.parametrize(
+    "name", ["r.example/a/b:1", "r.example/a/b", f"r.example/a/b@{DIGEST}", f"r.example/a/b:1@{DIGEST}"]
+)
 def test_a_digest_stands_in_place_of_the_tag(name: str) -> None:
     assert pinned(name, DIGEST) == f"r.example/a/b@{DIGEST}"
     assert pinned(name, "") == name
@@ -130,7 +132,10 @@ def test_a_node_without_containerd_is_refused_by_name() -> None:
         (looked("push", held("there")), "registry.example.com:5000 answers, and holds a former build"),
         (looked("push", held("there"), DIGEST), f"registry.example.com:5000 answers, and holds it: {DIGEST}"),
         (looked("import", held("absent"), node_0=LACKS, node_1=LACKS), "imports it into containerd on 2 nodes"),
-        (looked("import", held("there"), DIGEST, node_0=HAS, node_1=LACKS), "the run imports it into containerd on node_1"),
+        (
+            looked("import", held("there"), DIGEST, node_0=HAS, node_1=LACKS),
+            "the run imports it into containerd on node_1",
+        ),
         (looked("import", held("there"), DIGEST, node_0=HAS, node_1=HAS), f"containerd has it on each node: {DIGEST}"),
         ({"by": "pull", "image": NAME}, "each node has it, or has pulled it now"),
     ],
