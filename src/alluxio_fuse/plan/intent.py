@@ -358,7 +358,7 @@ class Delivery(Strict):
 
     by: Literal["pull", "push", "import"] = Field(
         "pull",
-        description="`pull`: it is where nodes can pull it from. `push`: a run builds it and pushes it to alluxio_image."
+        description="`pull`: it is where nodes can pull it. `push`: a run builds it and pushes it to alluxio_image."
         " `import`: a run builds it and imports it into containerd on every node, under the name alluxio_image.",
     )
     auth_file: Path | None = Field(

@@ -89,8 +89,9 @@ def held(state: str, **more: Any) -> dict[str, Any]:
     return {"state": state, "detail": "", "digest": "", "platform": "", "labels": {}, **more}
 
 
-def looked(by: str, held: dict[str, Any], digest: str = "", **nodes: dict[str, Any]) -> dict[str, Any]:
-    return {"image": NAME, "by": by, "held": held, "digest": digest, "nodes": nodes}
+def looked(by: str, held: dict[str, Any], digest: str = "", *nodes: dict[str, Any]) -> dict[str, Any]:
+    named = {f"node-{number}": asked for number, asked in enumerate(nodes)}
+    return {"image": NAME, "by": by, "held": held, "digest": digest, "nodes": named}
 
 
 @pytest.mark.parametrize(
@@ -118,10 +119,10 @@ HAS = {"there": True, "why": ""}
 
 
 def test_a_node_without_containerd_is_refused_by_name() -> None:
-    nodes = {"node_0": LACKS, "node_1": {"there": False, "why": "there is no ctr on the node"}}
-    found = views.findings([], delivery=looked("import", held("absent"), **nodes)).found
+    lacks = {"there": False, "why": "there is no ctr on the node"}
+    found = views.findings([], delivery=looked("import", held("absent"), "", LACKS, lacks)).found
     assert [(one["path"], one["reason"]) for one in found] == [
-        ("node_1: alluxio_kubernetes.image.by", "there is no ctr on the node")
+        ("node-1: alluxio_kubernetes.image.by", "there is no ctr on the node")
     ]
 
 
@@ -131,12 +132,12 @@ def test_a_node_without_containerd_is_refused_by_name() -> None:
         (looked("push", held("absent")), "registry.example.com:5000 answers, and does not hold it: the run builds"),
         (looked("push", held("there")), "registry.example.com:5000 answers, and holds a former build"),
         (looked("push", held("there"), DIGEST), f"registry.example.com:5000 answers, and holds it: {DIGEST}"),
-        (looked("import", held("absent"), node_0=LACKS, node_1=LACKS), "imports it into containerd on 2 nodes"),
+        (looked("import", held("absent"), "", LACKS, LACKS), "imports it into containerd on 2 nodes"),
         (
-            looked("import", held("there"), DIGEST, node_0=HAS, node_1=LACKS),
-            "the run imports it into containerd on node_1",
+            looked("import", held("there"), DIGEST, HAS, LACKS),
+            "the run imports it into containerd on node-1",
         ),
-        (looked("import", held("there"), DIGEST, node_0=HAS, node_1=HAS), f"containerd has it on each node: {DIGEST}"),
+        (looked("import", held("there"), DIGEST, HAS, HAS), f"containerd has it on each node: {DIGEST}"),
         ({"by": "pull", "image": NAME}, "each node has it, or has pulled it now"),
     ],
 )
