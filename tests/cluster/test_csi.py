@@ -187,6 +187,6 @@ def test_nothing_stays_mounted_when_pods_are_gone(cluster: Cluster, nodes: list[
     with pytest.raises(CommandError):
         cluster.on_node(nodes[0], left)
     cluster.kubectl("delete", "pods", "--all", f"--namespace={READING}", "--wait")
-    for node in nodes:
-        cluster.on_node(node, left)
+    for node in nodes:  # their kubelets may unmount after the pods are gone
+        cluster.wait("unmounted volumes", lambda node=node: cluster.on_node(node, left) or True, 60)
     assert len(cluster.pods(RELEASE, FUSE)) == 2

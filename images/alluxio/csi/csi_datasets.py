@@ -12,6 +12,8 @@ import csi_mounts
 
 #: What statfs(2) tells: size of a block; blocks in all, free, free for others than root; inodes in all and free.
 STATFS = ("stat", "--file-system", "--format=%S %b %f %a %c %d")
+#: Inodes of a filesystem that does not count them, as Alluxio's FUSE: -1 without its sign.
+UNCOUNTED = 2**64 - 1
 
 
 class NotServedError(Exception):
@@ -39,8 +41,8 @@ class Dataset:
     _asked: subprocess.Popen[str] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def space(self) -> tuple[Space, Space]:
-        """Bytes and inodes of what is served here; a NotServedError where nothing is."""
+    def space(self) -> tuple[Space, Space | None]:
+        """Bytes and inodes, where they are counted, of what is served here; a NotServedError where nothing is."""
         point = str(self.parent / "data")
         try:
             owner = (self.parent / ".owner").read_text().strip()
@@ -57,7 +59,7 @@ class Dataset:
             raise self._not(f"nothing is mounted at {point} on node {self.node} yet: the FUSE pod there says why")
         return self._ask(point)
 
-    def _ask(self, point: str) -> tuple[Space, Space]:
+    def _ask(self, point: str) -> tuple[Space, Space | None]:
         """Asks in a process of its own. One that hangs cannot be ended: it is left, and no other starts beside it."""
         with self._lock:
             if self._asked and self._asked.poll() is None:
@@ -83,10 +85,8 @@ class Dataset:
                     f"its mount on node {self.node} is broken: {wrong.strip()}: its FUSE pod there is to come back"
                 )
         size, blocks, free, available, inodes, left = map(int, told.split())
-        return (
-            Space(size * blocks, size * (blocks - free), size * available),
-            Space(inodes, max(0, inodes - left), left),
-        )
+        counted = None if inodes == UNCOUNTED else Space(inodes, max(0, inodes - left), left)
+        return Space(size * blocks, size * (blocks - free), size * available), counted
 
     def _not(self, why: str) -> NotServedError:
         return NotServedError(f"dataset {self.name}: {why}")

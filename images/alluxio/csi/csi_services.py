@@ -121,7 +121,7 @@ class Node:
         return csi_pb2.NodeUnpublishVolumeResponse()
 
     def NodeGetVolumeStats(self, request: Any, call: Call) -> Any:  # noqa: N802
-        """Bytes and inodes of the dataset, as `df` has them."""
+        """Bytes of the dataset, and inodes where they are counted, as `df` has them."""
         if not request.volume_id or not request.volume_path:
             _refuse(call, "volume_id or volume_path is empty")
         shown = next((one for one in self._datasets.values() if _shows(request.volume_path, one)), None)
@@ -129,7 +129,8 @@ class Node:
             call.abort(grpc.StatusCode.NOT_FOUND, f"{request.volume_path} on node {self._node} shows no dataset")
         kinds = csi_pb2.VolumeUsage
         size, inodes = self._space(shown, call)
-        return csi_pb2.NodeGetVolumeStatsResponse(usage=[_usage(kinds.BYTES, size), _usage(kinds.INODES, inodes)])
+        usage = [_usage(kinds.BYTES, size), *([_usage(kinds.INODES, inodes)] if inodes else [])]
+        return csi_pb2.NodeGetVolumeStatsResponse(usage=usage)
 
     def _target(self, request: Any, path: str, call: Call) -> str:
         if not request.volume_id:
@@ -147,7 +148,7 @@ class Node:
             call.abort(grpc.StatusCode.NOT_FOUND, f"the release has no dataset {name}: write one of {known}")
         return self._datasets[name]
 
-    def _space(self, dataset: Dataset, call: Call) -> tuple[Space, Space]:
+    def _space(self, dataset: Dataset, call: Call) -> tuple[Space, Space | None]:
         try:
             return dataset.space()
         except NotServedError as error:

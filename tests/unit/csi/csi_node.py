@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import grpc
 import pytest
@@ -18,8 +18,9 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PLUGIN = ROOT / "images" / "alluxio" / "csi"
 DRIVER, OWNER = "cache.data", "data-cache"
-#: A FUSE mount whose process takes requests and answers none but the first; when it ends, the mount is dead.
-SILENT = """
+#: A FUSE mount whose process answers the first request, and those for its size if it is to; when it ends, the mount is
+#: dead. As Alluxio, it does not count inodes.
+FUSE = """
 import ctypes, os, struct, sys
 connection = os.open("/dev/fuse", os.O_RDWR)
 options = f"fd={connection},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
@@ -28,7 +29,10 @@ assert ctypes.CDLL(None).mount(b"silent", os.fsencode(sys.argv[1]), b"fuse", 0, 
 os.write(connection, struct.pack("<IiQ", 80, 0, unique) + struct.pack("<4I4x2I36x", 7, 31, 0, 0, 4096, 1))
 print(flush=True)
 while True:
-    os.read(connection, 1 << 20)
+    _, kind, unique = struct.unpack_from("<IIQ", os.read(connection, 1 << 20))
+    if kind == 17 and sys.argv[2] == "sized":
+        blocks_and_inodes = 100, 40, 40, 2**64 - 1, 2**64 - 1
+        os.write(connection, struct.pack("<IiQ5Q4I24x", 96, 0, unique, *blocks_and_inodes, 4096, 255, 4096, 0))
 """
 
 
@@ -85,10 +89,10 @@ class Node:
         return parent
 
     @contextmanager
-    def silent(self, dataset: str) -> Iterator[Path]:
-        """A FUSE mount that hangs; afterwards it is dead."""
+    def fuse(self, dataset: str, kind: Literal["silent", "sized"]) -> Iterator[Path]:
+        """A FUSE mount that hangs, or that tells its size and else hangs; afterwards it is dead."""
         parent = self.own(dataset)
-        command = [*self.enter(), sys.executable, "-c", SILENT, f"{parent}/data"]
+        command = [*self.enter(), sys.executable, "-c", FUSE, f"{parent}/data", kind]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
             assert running.stdout is not None
             running.stdout.readline()

@@ -186,7 +186,7 @@ def test_a_folder_of_another_release_is_refused(node: Node, client: Client) -> N
 
 def test_a_mount_that_hangs_is_asked_once_and_holds_up_no_other(node: Node, client: Client) -> None:
     node.serve("clicks")
-    with node.silent("imagenet") as parent:
+    with node.fuse("imagenet", "silent") as parent:
         begun = time.monotonic()
         code, words = client.refused("publish", node.target("p1"))
         assert (code, "did not answer within 5 s" in words) == ("UNAVAILABLE", True)
@@ -206,7 +206,7 @@ def test_a_volume_of_a_mount_that_hangs_is_given_back(node: Node, client: Client
     node.serve("imagenet")
     client.publish(node.target("p1"))
     node.shell(f"umount {node.datasets}/imagenet/data")
-    with node.silent("imagenet"):
+    with node.fuse("imagenet", "silent"):
         client.unpublish(node.target("p1"))
         assert mounted(node, node.seen("p1")) == []
 
@@ -222,7 +222,7 @@ def test_a_restarted_fuse_in_a_running_container(node: Node, client: Client, pro
     client.publish(node.target("p1"))
     node.shell(f"umount {parent}/data")
     with ExitStack() as running:
-        with node.silent("imagenet"):
+        with node.fuse("imagenet", "silent"):
             container = running.enter_context(node.consumer("p1", propagation))
         assert "not connected" in read(container, "/srv/data/file")
         node.shell(f"umount --lazy {parent}/data")
@@ -279,6 +279,16 @@ def test_how_full_a_volume_is(node: Node, client: Client, csi: Any) -> None:
         kinds.INODES: told.f_files,
     }
     assert all(one.used >= 0 and one.available > 0 for one in usage)
+
+
+def test_inodes_that_nobody_counts_are_left_out(node: Node, client: Client, csi: Any) -> None:
+    target = node.target("p1")
+    with node.fuse("imagenet", "sized"):
+        client.publish(target)
+        usage = client.call("Node", "NodeGetVolumeStats", volume_id="one", volume_path=target).usage
+        (bytes_of,) = usage
+        assert (bytes_of.unit, bytes_of.total, bytes_of.used) == (csi.VolumeUsage.BYTES, 100 * 4096, 60 * 4096)
+    client.unpublish(target)
 
 
 def test_a_folder_that_shows_no_dataset_is_not_measured(node: Node, client: Client) -> None:
