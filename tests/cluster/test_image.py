@@ -1,10 +1,9 @@
-"""The run brings its image into the lab: imported on every node by a name that no registry has, and taken away again."""
+"""The run imports its image on every node of the lab, by a name that no registry has, and takes it away again."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
