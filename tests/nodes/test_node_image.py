@@ -152,7 +152,7 @@ def with_another_byte(archive: Path) -> bytes:
     """An archive whose layer was changed after it was packed."""
     with tarfile.open(archive) as packed:
         blobs = [one for one in packed.getmembers() if one.name.startswith("blobs/") and one.isfile()]
-        (layer,) = [one for one in blobs if not (packed.extractfile(one) or io.BytesIO()).read(1) == b"{"]
+        (layer,) = [one for one in blobs if (packed.extractfile(one) or io.BytesIO()).read(1) != b"{"]
     content = bytearray(archive.read_bytes())
     content[layer.offset_data + layer.size // 2] ^= 1
     return bytes(content)
