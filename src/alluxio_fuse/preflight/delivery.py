@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from alluxio_fuse.plan.delivery import VARIABLE
+from alluxio_fuse.plan.delivery import VARIABLE, check_delivery
+from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.reading import read_fleet_intent
 from alluxio_fuse.plan.refusals import Finding
 
 #: Alluxio's libjnifuse, and so the image that is built, is for one platform alone.
@@ -16,6 +18,15 @@ OURS: Final = "alluxio-fuse.inputs"
 Delivery = Mapping[str, Any]
 """{image, by, held: as the module `image_facts` returns it, digest: of what was delivered, or empty, nodes: {host: as
 the module `containerd_image` returns it, of nodes that import}}."""
+
+
+def contradictions(variables: Mapping[str, Any]) -> list[Finding]:
+    """What a host's variables contradict in how the image gets there; the planner refuses it, too."""
+    problems = Problems(frozenset())
+    intent = read_fleet_intent({"inventory": {"groups": [], "variables": variables, "facts": {}}}, problems)
+    if intent:
+        check_delivery(intent, problems)
+    return problems.findings
 
 
 def delivery_findings(delivery: Delivery) -> Iterator[Finding]:

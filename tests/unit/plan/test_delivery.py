@@ -70,6 +70,17 @@ def test_a_contradiction_is_refused(
     assert reason in refused.reason
 
 
+def test_a_stage_that_runs_alone_refuses_it_before_the_registry_is_blamed() -> None:
+    said = {"alluxio_platform": "kubernetes", "alluxio_image": "localhost/a:1"}
+    refused = {"state": "refused", "detail": "connection refused"}
+    variables = {**said, "alluxio_kubernetes": {"image": {"by": "push"}}, "alluxio_datasets": [IMAGENET]}
+    found = views.findings([], delivery=looked("push", refused), variables=variables).found
+    assert [one["reason"] for one in found] == ["localhost/ is the controller's own storage, and no registry"]
+    wrong = {**variables, "alluxio_kubernetes": {"image": {"by": "bring"}}}
+    (one,) = views.findings([], delivery=looked("bring", refused), variables=wrong).found
+    assert one["path"] == "alluxio_kubernetes.image.by"
+
+
 def test_nodes_that_are_not_reached_import_nothing(finding: Any) -> None:
     refused = finding(hosts({"by": "import"}, cluster={"node_access": False}))
     assert (refused.path, refused.value) == ("alluxio_kubernetes.image.by", "import")
