@@ -2,7 +2,7 @@
 
 from typing import Final
 
-LABELLED: Final = ("master", "worker", "fuse")  # services that nodes are chosen for
+_LABELS: Final = "alluxio-fuse"  # prefix of labels of Node objects
 
 
 def state_dir(name: str) -> str:
@@ -46,5 +46,15 @@ def component(kind: str, pool: str) -> str:
 
 
 def node_label(name: str, service: str) -> str:
-    """Label of Node objects on which a service of LABELLED runs."""
-    return f"alluxio-fuse/{name}.{service}"
+    """Label of Node objects on which a service (`master`, `worker`, `fuse`) runs."""
+    return f"{_LABELS}/{name}.{service}"
+
+
+def dataset_label(name: str, dataset: str) -> str:
+    """Label of Node objects that tells how a dataset is read there."""
+    return f"{name}.{_LABELS}/{dataset}"
+
+
+def is_label_of(name: str, label: str) -> bool:
+    """Whether a label of a Node object is the deployment's."""
+    return label.startswith((f"{_LABELS}/{name}.", f"{name}.{_LABELS}/"))

@@ -129,7 +129,7 @@ def _place(dataset: PlannedDataset, stage: Any, state_dir: str) -> Place:
 
 
 def _container(plan: Plan, host: str, folder: str, programs: str) -> dict[str, Any]:
-    """{name, command, capabilities, volumes, env}: of FUSE it has the configuration, of the keeper what copies take."""
+    """{name, command, nofile, capabilities, volumes, env}: it has the configuration of FUSE, and what copies take."""
     state_dir = plan.nodes[host]["node"]["state_dir"].amount
     fuse = next(one for one in containers(plan, host) if one["service"].startswith("fuse/"))
     staged = [one for one in stages.staged(plan, host).datasets if one["folder"]]
@@ -137,6 +137,7 @@ def _container(plan: Plan, host: str, folder: str, programs: str) -> dict[str, A
     return {
         "name": f"{plan.name}-{ROLE}",
         "command": ["-m", f"{PACKAGE}.warmer", folder],
+        "nofile": fuse["nofile"],
         "capabilities": sorted({*(keeper.CAPABILITIES if staged else []), *_READS}),
         "volumes": [
             *_configuration(fuse),

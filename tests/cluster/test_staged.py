@@ -186,6 +186,8 @@ def test_consumers_read_every_byte_from_the_kernel(
         assert staged_files(job, node, WHOLE) == set(expected)
         assert set() < staged_files(job, node, PART) < set(expected)
         assert f"/var/lib/{NAME}/fuse/{WHOLE}/data" in ours_on(job, node)
+        labels = job.node_labels(node)
+        assert [labels[f"{NAME}.alluxio-fuse/{dataset}"] for dataset in (WHOLE, PART)] == ["staged", "part"]
 
 
 def test_a_second_run_changes_nothing(job: Job, deployed: Run) -> None:

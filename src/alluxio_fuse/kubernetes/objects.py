@@ -159,7 +159,7 @@ def label_patch(
     cluster: as the module `alluxio.fuse.cluster_facts` returns it.
     """
     have = _nodes(cluster).get(host, {}).get("labels", {})
-    without = dict.fromkeys(names.node_label(deployment, service) for service in names.LABELLED)
+    without = dict.fromkeys(sorted(label for label in have if names.is_label_of(deployment, label)))
     return {label: value for label, value in {**without, **(wanted or {})}.items() if have.get(label) != value}
 
 

@@ -104,11 +104,27 @@ def _placed(planned: NodePlan, pool: str, fleet: Fleet) -> NodePlan:
         for service, here in runs.items()
         if here
     }
+    if runs["fuse"]:
+        labels |= {names.dataset_label(fleet.name, dataset): how for dataset, how in _read_here(planned).items()}
+    why = "pods run where the plan put them, and consumers prefer nodes that hold what they read"
     own: Service = {
-        "labels": Value(labels, "labels", "pods run where the plan put them", "groups masters and gpu_nodes"),
+        "labels": Value(labels, "labels", why, "groups masters and gpu_nodes"),
         "pool": Value(pool, "pool", "which pods run here; the first pool has no name", "groups below gpu_nodes"),
     }
     return replace(planned, services={**planned.services, "node": {**planned.services["node"], **own}})
+
+
+def _read_here(planned: NodePlan) -> dict[str, str]:
+    """By dataset, how the node reads it: `staged` whole, `part` of it staged, or all through `fuse`."""
+    copies = {
+        kind.removeprefix("fuse/"): one["stage"].amount if "stage" in one else None
+        for kind, one in planned.services.items()
+        if kind.startswith("fuse/")
+    }
+    return {
+        dataset: "fuse" if copy is None or not copy.folder else "part" if copy.budget else "staged"
+        for dataset, copy in copies.items()
+    }
 
 
 def _one_shape(members: Sequence[NodePlan], fleet: Fleet, problems: Problems) -> dict[Kind, NodePlan]:

@@ -16,7 +16,13 @@ def cluster(nodes: dict[str, dict[str, str]], error: str | None = None) -> dict[
 
 
 FUSE, WORKER, MASTER = "alluxio-fuse/d.fuse", "alluxio-fuse/d.worker", "alluxio-fuse/d.master"
-FOREIGN = {"kubernetes.io/hostname": "n", "alluxio-fuse/other.fuse": "true", "alluxio-fuse/gpu": "true"}
+SET = "d.alluxio-fuse/set"
+FOREIGN = {
+    "kubernetes.io/hostname": "n",
+    "alluxio-fuse/other.fuse": "true",
+    "other-d.alluxio-fuse/set": "staged",
+    "alluxio-fuse/gpu": "true",
+}
 
 
 @pytest.mark.parametrize(
@@ -27,6 +33,7 @@ FOREIGN = {"kubernetes.io/hostname": "n", "alluxio-fuse/other.fuse": "true", "al
         ({FUSE: "false"}, {FUSE: "true"}, {FUSE: "true"}),
         ({FUSE: "true", WORKER: "true"}, {FUSE: "true"}, {WORKER: None}),
         ({MASTER: "true"}, {}, {MASTER: None}),
+        ({SET: "part", f"{SET}-gone": "fuse"}, {SET: "staged"}, {SET: "staged", f"{SET}-gone": None}),
         ({}, {}, {}),
     ],
 )

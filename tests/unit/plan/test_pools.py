@@ -32,6 +32,7 @@ def held(made: Plan, host: str) -> int:
     return int(sum(tier.quota for tier in services["worker"]["tiers"]) + services["fuse/imagenet"]["client_cache"].size)
 
 
+IMAGENET = "alluxio-fuse.alluxio-fuse/imagenet"  # the label that tells how a node reads it
 SMALL, BIG = (64, ["gpu_t4"]), (1024, ["gpu_a100"])
 
 
@@ -46,9 +47,22 @@ def test_pods_find_their_nodes_by_the_amount_of_a_label() -> None:
     made = planned({"t4-1": SMALL, "a100-1": BIG})
     labels = {host: made.nodes[host]["node"]["labels"].amount for host in made.nodes}
     assert labels["cpu"] == {"alluxio-fuse/alluxio-fuse.master": "true"}
-    assert set(labels["t4-1"].values()) == {"true"}
-    assert set(labels["a100-1"].values()) == {"gpu-a100"}
-    assert labels["t4-1"].keys() == labels["a100-1"].keys()
+    services = [f"alluxio-fuse/alluxio-fuse.{service}" for service in ("worker", "fuse")]
+    assert {label: labels["t4-1"][label] for label in services} == dict.fromkeys(services, "true")
+    assert {label: labels["a100-1"][label] for label in services} == dict.fromkeys(services, "gpu-a100")
+    assert labels["t4-1"].keys() == labels["a100-1"].keys() == {*services, IMAGENET}
+
+
+def test_a_label_tells_how_a_node_reads_a_dataset() -> None:
+    (said,) = SAID["alluxio_datasets"]
+    nodes = {"t4-1": SMALL, "a100-1": BIG}
+
+    def told(stage: str) -> dict[str, str]:
+        made = planned(nodes, alluxio_datasets=[{**said, "stage": stage}])
+        return {host: made.nodes[host]["node"]["labels"].amount[IMAGENET] for host in nodes}
+
+    assert told("off") == {"t4-1": "fuse", "a100-1": "fuse"}
+    assert told("auto") == {"t4-1": "fuse", "a100-1": "staged"}
 
 
 @pytest.mark.parametrize("group", ["us_east_1_p4de_24xlarge_a100_80gb", "gpu_a100_"])

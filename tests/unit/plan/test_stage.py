@@ -149,9 +149,11 @@ def test_in_pods_nothing_is_kept_where_nothing_is_staged() -> None:
 
 @pytest.mark.parametrize("layers", [True, False])
 def test_in_pods_a_part_is_staged_where_the_node_layers_mounts(layers: bool) -> None:
-    copy = plan(of_node(in_pods(auto(**LARGER)), layers=layers)).nodes["node-1"]["fuse/set"]["stage"].amount
+    node = plan(of_node(in_pods(auto(**LARGER)), layers=layers)).nodes["node-1"]
+    copy = node["fuse/set"]["stage"].amount
     assert (0.05 < copy.share < 1) == layers
     assert (copy.share == 0) != layers
+    assert node["node"]["labels"].amount["alluxio-fuse.alluxio-fuse/set"] == ("part" if layers else "fuse")
 
 
 def test_in_pods_each_kind_of_node_stages_what_it_holds() -> None:
