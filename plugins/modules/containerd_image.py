@@ -66,23 +66,35 @@ class Containerd:
     def __init__(self, module: AnsibleModule) -> None:
         self.module, self.program = module, module.get_bin_path("ctr", required=True)
 
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Status, output and error of ctr."""
+        found: tuple[int, str, str] = self.module.run_command([self.program, "--namespace", "k8s.io", *arguments])
+        return found
+
     def ctr(self, *arguments: str) -> str:
-        """Output of ctr."""
-        status, said, error = self.module.run_command([self.program, "--namespace", "k8s.io", *arguments])
+        """Output of ctr, which must succeed."""
+        status, said, error = self.run(*arguments)
         if status != 0:
             self.module.fail_json(msg=f"ctr {' '.join(arguments)}: {(error or said).strip()}")
-        return str(said)
+        return said
+
+    def lists(self, name: str) -> bool:
+        """Whether there is an image of that name, whole or not."""
+        return name in self.ctr("images", "list", "--quiet", f"name=={name}").split()
 
     def has(self, name: str) -> bool:
-        """Whether the image is there."""
-        return bool(name) and name in self.ctr("images", "list", "--quiet", f"name=={name}").split()
+        """Whether the image is there with all of its blobs."""
+        rows = [line.split() for line in self.ctr("images", "check", f"name=={name}").splitlines()[1:]] if name else []
+        return any(row[0] == name and row[3] == "complete" for row in rows)
 
     def bring(self, name: str, archive: str) -> None:
         """Imports the archive's image under its digest alone: what a tag names there is not touched."""
         repository = name.partition("@")[0]
-        self.ctr("images", "import", "--digests", "--base-name", repository, archive)
-        if not self.has(name):
-            self.module.fail_json(msg=f"{archive} holds another image than {name}")
+        status, said, error = self.run("images", "import", "--digests", "--base-name", repository, archive)
+        if status != 0 or not self.has(name):
+            if self.lists(name):
+                self.remove(name)  # containerd notes an image before it looks for all blobs of it
+            self.module.fail_json(msg=f"{archive} is not {name}: {(error or said).strip()}")
         self.ctr("images", "label", name, PINNED)
 
     def names(self, name: str) -> list[str]:
@@ -101,7 +113,7 @@ class Containerd:
         """Removes the name, and that by the id if no other is left."""
         others = [one for one in self.names(name) if one != name]
         by_id = [one for one in others if one.startswith("sha256:")]
-        self.ctr("images", "remove", "--sync", name, *(by_id if by_id == others else []))
+        self.ctr("images", "remove", "--sync", name, *others)
 
 
 def why(module: AnsibleModule) -> str:
@@ -142,10 +154,11 @@ def main() -> None:
         there = not asked and Containerd(module).has(params["name"])
         module.exit_json(changed=False, image={"there": there, "used": [], "why": asked})
     containerd = Containerd(module)
-    there = containerd.has(params["name"])
     if params["state"] == "absent":
+        there = containerd.lists(params["name"])
         image = leave(containerd, params, module.check_mode) if there else {"there": False, "used": []}
         module.exit_json(changed=there and not image["used"], image={**image, "why": ""})
+    there = containerd.has(params["name"])
     if not there and not module.check_mode:
         if not params["archive"]:
             module.fail_json(msg=f"{params['name']} is not there, and no archive is named to import it from")
