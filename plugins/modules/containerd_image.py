@@ -113,7 +113,7 @@ class Containerd:
         """Removes the name, and that by the id if no other is left."""
         others = [one for one in self.names(name) if one != name]
         by_id = [one for one in others if one.startswith("sha256:")]
-        self.ctr("images", "remove", "--sync", name, *others)
+        self.ctr("images", "remove", "--sync", name, *(by_id if by_id == others else []))
 
 
 def why(module: AnsibleModule) -> str:
