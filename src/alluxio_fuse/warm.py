@@ -117,7 +117,7 @@ def _place(dataset: PlannedDataset, stage: Any, state_dir: str) -> Place:
     copy: PlannedStage | None = stage.amount if stage else None
     staged = copy is not None and bool(copy.folder)
     return Place(
-        manifest=f"{state_dir}/manifests/{dataset['name']}.jsonl",
+        manifest=f"{_manifests(state_dir)}/{dataset['name']}.jsonl",
         roots=sorted({dataset["path"], dataset["mount_point"]}, key=lambda path: path != dataset["path"]),
         path=dataset["alluxio_path"],
         block=BLOCK,
@@ -143,10 +143,15 @@ def _container(plan: Plan, host: str, folder: str, programs: str) -> dict[str, A
             *_configuration(fuse),
             f"{folder}:{folder}",
             f"{programs}:{programs}:ro",
+            f"{_manifests(state_dir)}:{_manifests(state_dir)}:ro",
             *([f"{assignments}:{assignments}", *map(keeper.volume, keeper.places(staged))] if staged else []),
         ],
         "env": {"PYTHONPATH": programs, "PYTHONDONTWRITEBYTECODE": "1"},
     }
+
+
+def _manifests(state_dir: str) -> str:
+    return f"{state_dir}/manifests"
 
 
 def _configuration(fuse: Mapping[str, Any]) -> list[str]:

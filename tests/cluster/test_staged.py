@@ -144,6 +144,14 @@ def read_in(job: Job, pod: str) -> dict[str, str]:
     return digests(*command, "exec", pod, "--", "bash", "-ec", script)
 
 
+def is_whole(job: Job, pod: str, expected: dict[str, str]) -> bool:
+    """Whether a consumer can read every file, and reads the right bytes."""
+    try:
+        return read_in(job, pod) == expected
+    except subprocess.CalledProcessError:
+        return False
+
+
 def mounted_in(job: Job, pod: str) -> list[str]:
     """Filesystems at the dataset's path in a consumer."""
     return types_at("/data/data", job.cluster.kubectl("exec", pod, "--", "cat", "/proc/self/mountinfo"))
@@ -214,10 +222,10 @@ def test_fuse_is_killed(
     subprocess.run(["podman", "exec", here, "pkill", "-KILL", "-f", "alluxio.image.Start fuse"], check=True)
     for dataset in (WHOLE, PART):
         pod = consumers[here, dataset]
-        job.cluster.wait(f"{dataset} is whole again", lambda pod=pod: read_in(job, pod) == expected, 300)
+        job.cluster.wait(f"{dataset} is whole again", lambda pod=pod: is_whole(job, pod, expected), 300)
         readers[dataset].goes_on(job)
     assert readers[WHOLE].outcomes() == {"ok"}
-    assert readers[PART].outcomes() <= {"ok", "ENOTCONN"}
+    assert readers[PART].outcomes() <= {"ok", "ECONNABORTED", "ENOTCONN"}  # a read that is under way is aborted
     assert "ENOTCONN" in readers[PART].outcomes()
 
 
@@ -243,7 +251,7 @@ def test_fuse_is_away(
     finally:
         patch({"op": "remove"})
     job.cluster.wait_ready(NAME, {f"fuse-{PART}": len(job.cluster.gpu_nodes())})
-    job.cluster.wait("it is whole again", lambda: read_in(job, pod) == expected, 200)
+    job.cluster.wait("it is whole again", lambda: is_whole(job, pod, expected), 200)
     assert "wrong" not in readers[PART].outcomes()
     assert readers[WHOLE].outcomes() == {"ok"}
 

@@ -101,6 +101,8 @@ def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:
         assert production[host]["node"]["labels"].amount == {
             "alluxio-fuse/alluxio-fuse.worker": pool or "true",
             "alluxio-fuse/alluxio-fuse.fuse": pool or "true",
+            "alluxio-fuse.alluxio-fuse/imagenet": "fuse",
+            "alluxio-fuse.alluxio-fuse/clicks": "fuse",
         }
     assert managed["managed-gpu-2"]["node"]["labels"].amount == {}
 

@@ -54,11 +54,10 @@ def test_pods_find_their_nodes_by_the_amount_of_a_label() -> None:
 
 
 def test_a_label_tells_how_a_node_reads_a_dataset() -> None:
-    (said,) = SAID["alluxio_datasets"]
     nodes = {"t4-1": SMALL, "a100-1": BIG}
 
     def told(stage: str) -> dict[str, str]:
-        made = planned(nodes, alluxio_datasets=[{**said, "stage": stage}])
+        made = planned(nodes, alluxio_datasets=[{**DATASET, "stage": stage}])
         return {host: made.nodes[host]["node"]["labels"].amount[IMAGENET] for host in nodes}
 
     assert told("off") == {"t4-1": "fuse", "a100-1": "fuse"}

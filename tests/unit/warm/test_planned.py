@@ -49,6 +49,13 @@ def test_without_copies_the_container_may_mount_nothing() -> None:
     assert "/var/lib/alluxio-fuse/assignments:/var/lib/alluxio-fuse/assignments" in staged["volumes"]
 
 
+def test_it_sees_the_manifests_that_it_reads() -> None:
+    made = warmed(SET, FOLDER)
+    seen = [one.partition(":")[0] for one in made.container["volumes"]]
+    for place in warm_tasks.described(json.loads(json.dumps(made.node))).datasets.values():
+        assert place.manifest.rpartition("/")[0] in seen
+
+
 def test_it_asks_workers_with_the_configuration_of_fuse() -> None:
     conf = [one for one in warmed(SET).container["volumes"] if "/opt/alluxio/conf/" in one]
     assert any(
