@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from alluxio_fuse.plan.delivery import check_delivery
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
@@ -45,6 +46,8 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     check_fluid(intent, problems)
     _refuse_stages(intent, problems)
     _check_readers(intent, problems)
+    if intent.capabilities.in_pods:
+        check_delivery(intent, problems)
     if not intent.capabilities.in_pods:
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes or fluid"

@@ -353,6 +353,21 @@ def _labels(value: dict[str, str]) -> dict[str, str]:
 Labels = Annotated[dict[str, str], AfterValidator(_labels)]
 
 
+class Delivery(Strict):
+    """How the image gets to where pods find it. See docs/kubernetes.md, "The image"."""
+
+    by: Literal["pull", "push", "import"] = Field(
+        "pull",
+        description="`pull`: it is where nodes can pull it. `push`: a run builds it and pushes it to alluxio_image."
+        " `import`: a run builds it and imports it into containerd on every node, under the name alluxio_image.",
+    )
+    auth_file: Path | None = Field(
+        None, description="File on the controller with the registry's credentials, as `podman login` writes it."
+    )
+    ca_file: Path | None = Field(None, description="PEM file on the controller with the registry's CA.")
+    insecure: Switch = Field(False, description="Whether the registry may speak plain HTTP, or have any certificate.")
+
+
 class Kubernetes(Strict):
     """Only for platforms `kubernetes` and `fluid`: the cluster, and where in it."""
 
@@ -376,6 +391,7 @@ class Kubernetes(Strict):
         description="Who installs the chart: the run, or another tool (Argo CD, Flux, helm in CI) under the name"
         " alluxio_name, with the values.yaml that playbooks/plan.yml writes. Of that one the run says what differs.",
     )
+    image: Delivery = Field(Delivery(), description="How the image gets to where pods find it.")
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},

@@ -23,7 +23,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its
     role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in
     for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace,
-    node_access, release, pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    node_access, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal, secrets, fluid: as
+    `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -96,11 +97,18 @@ def _cluster(variables: Mapping[str, Any], name: str, can: Capabilities) -> dict
         "namespace": str(said.get("namespace") or name),
         "node_access": parse_switch(said.get("node_access")) is not False and not can.by_fluid,
         "release": str(said.get("release") or "own"),
+        "image": _delivery(said.get("image")),
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": parse_switch(said.get("keep_journal")) is not False,
         "secrets": _mapping(said.get("secrets")),
         **({"fluid": _fluid(variables)} if can.by_fluid else {}),
     }
+
+
+def _delivery(value: Any) -> dict[str, Any]:
+    said = _mapping(value)
+    files = {key: str(said.get(key) or "") for key in ("auth_file", "ca_file")}
+    return {"by": str(said.get("by") or "pull"), **files, "insecure": parse_switch(said.get("insecure")) is True}
 
 
 def _fluid(variables: Mapping[str, Any]) -> dict[str, Any]:
