@@ -40,6 +40,20 @@ def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None
     return dict(answer)
 
 
+def unreadable(paths: list[str], uid: int) -> dict[str, str]:
+    """Of files, those that a user cannot read, and why."""
+    found = {}
+    for path in paths:
+        try:
+            answer = in_child(lambda path=path: len(Path(path).read_bytes()[:1]), 5, uid)
+        except OSError as error:
+            found[path] = error.strerror
+        else:
+            if answer != 1:
+                found[path] = "it does not answer" if answer == HUNG else "it is empty"
+    return found
+
+
 def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
     found = _count(root, deadline)
     if marker and found["state"] == "ok":
