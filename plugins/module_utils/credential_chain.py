@@ -1,4 +1,4 @@
-"""Keys as AWS's clients look for them by themselves, on the controller: where they are found, and never what they are."""
+"""Keys as AWS's clients look for them by themselves, on the controller: where they are found, never what they are."""
 
 from __future__ import annotations
 

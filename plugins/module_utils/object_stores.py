@@ -30,7 +30,9 @@ def wrong_keys(source: str, settings: dict[str, Any], keys: Keys) -> tuple[str, 
     missing = [name for name in KEYS[:2] if not keys.get(name)]
     if not missing:
         return None
-    unsaid = "" if is_oss(source) else f", and neither {' nor '.join(f's3.{switch}' for switch in _WITHOUT_KEYS)} is true"
+    unsaid = (
+        "" if is_oss(source) else f", and neither {' nor '.join(f's3.{switch}' for switch in _WITHOUT_KEYS)} is true"
+    )
     return "keyless", f"no {' and no '.join(missing)} given{unsaid}"
 
 

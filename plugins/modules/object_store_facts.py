@@ -51,7 +51,7 @@ source:
 facts:
   description: >-
     C(state) (ok, empty, missing, denied, unreachable, keyless, unfound, contradictory or tokened), C(detail),
-    C(keys_from) (where the credential chain found the keys, empty without it), C(files), C(bytes) and C(sizes), a
+    C(keys_from) (where the credential chain found the keys, only with it), C(files), C(bytes) and C(sizes), a
     histogram with an upper bound, files and bytes for each power of two; the last three are null where the listing did
     not end.
   type: dict
@@ -87,9 +87,10 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     except LookupError as nothing:
         return _uncounted("unfound", str(nothing))
     found = _listed(params, keys)
-    if keys_from and found["detail"]:
-        found["detail"] += f" (keys from {keys_from})"
-    return {**found, "keys_from": keys_from}
+    if not keys_from:
+        return found
+    detail = found["detail"] and f"{found['detail']} (keys from {keys_from})"
+    return {**found, "detail": detail, "keys_from": keys_from}
 
 
 def _listed(params: dict[str, Any], keys: object_stores.Keys) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def _listed(params: dict[str, Any], keys: object_stores.Keys) -> dict[str, Any]:
 
 
 def _uncounted(state: str, detail: str) -> dict[str, Any]:
-    return {"state": state, "detail": detail, "files": None, "bytes": None, "sizes": None, "keys_from": ""}
+    return {"state": state, "detail": detail, "files": None, "bytes": None, "sizes": None}
 
 
 def main() -> None:

@@ -322,8 +322,8 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
     remedies = {
         "keyless": "write access_key and secret_key of this dataset into a vault"
         + (
-            f"; or, where anybody may read the bucket, anonymous: true into {where}.s3; or credential_chain: true there,"
-            " to have keys looked for as AWS's clients do"
+            f"; or, where anybody may read the bucket, anonymous: true into {where}.s3; or credential_chain: true"
+            " there, to have keys looked for as AWS's clients do"
             if not dataset.oss
             else ""
         ),

@@ -21,9 +21,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
     directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}], platform,
-    verbs: of its role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in
-    for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace,
-    node_access, release, pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    verbs: of its role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod
+    that stands in for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context,
+    namespace, node_access, release, pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment`
+    has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]

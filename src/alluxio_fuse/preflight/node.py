@@ -79,7 +79,7 @@ def _clock(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _key_files(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """What services are to find their keys by."""
-    for path, why in facts["key_files"].items():
+    for path, why in facts.get("key_files", {}).items():
         remedy = "put it there, readable by uid 1000 like the folder it is in, or correct alluxio_aws"
         yield Finding(f"{host}: {path}", "not readable by uid 1000", why, remedy)
 

@@ -82,7 +82,6 @@ def test_a_store_is_not_asked_without_a_word(
         "files": None,
         "bytes": None,
         "sizes": None,
-        "keys_from": "",
     }
     with pytest.raises(ValueError, match=detail):
         object_stores.opened("s3://bucket/set", settings, dict(zip(object_stores.KEYS, (*keys, ""), strict=True)))
