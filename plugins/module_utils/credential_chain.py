@@ -37,7 +37,8 @@ def found() -> str:
         raise LookupError(str(error)) from None
     if keys is None:
         raise LookupError(_TRIED.format(**_places(session)))
-    return PLACES.get(keys.method, keys.method).format(**_places(session))
+    method: str = keys.method
+    return PLACES.get(method, method).format(**_places(session))
 
 
 def _places(session: Any) -> dict[str, str]:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -45,13 +46,18 @@ def unreadable(paths: list[str], uid: int) -> dict[str, str]:
     found = {}
     for path in paths:
         try:
-            answer = in_child(lambda path=path: len(Path(path).read_bytes()[:1]), 5, uid)
+            answer = in_child(partial(_is_filled, path), 5, uid)
         except OSError as error:
-            found[path] = error.strerror
+            found[path] = error.strerror or str(error)
         else:
-            if answer != 1:
+            if answer is not True:
                 found[path] = "it does not answer" if answer == HUNG else "it is empty"
     return found
+
+
+def _is_filled(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return bool(file.read(1))
 
 
 def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
