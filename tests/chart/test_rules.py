@@ -214,7 +214,7 @@ def test_web_identity_is_lent_to_those_that_read_the_store_alone(helm: Helm) -> 
         "AWS_STS_REGIONAL_ENDPOINTS": "regional",
     }
     lent = set()
-    for (kind, name), found in objects.items():
+    for (kind, _), found in objects.items():
         if kind not in ("StatefulSet", "DaemonSet", "Deployment"):
             continue
         pod = found["spec"]["template"]["spec"]
