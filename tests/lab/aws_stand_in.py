@@ -108,7 +108,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self._answered("metadata", self.path, self._session)
+        if self.path.startswith("/latest/"):
+            self._answered("metadata", self.path, self._session)
+        else:
+            self._answered("s3", self.path, self._object)
 
     def do_POST(self) -> None:
         form = parse_qs(self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode())
@@ -183,6 +186,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _object(self) -> tuple[int, dict[str, str], bytes]:
         self._verify()
+        if self.command not in ("GET", "HEAD"):
+            raise Refused(403, "AccessDenied", "Access Denied")
         store = self.lent.store
         part = {"Range": self.headers["Range"]} if "Range" in self.headers else {}
         asked = AWSRequest(self.command, f"{store.endpoint}{self.path}", headers=part)
