@@ -1,10 +1,10 @@
 """A stand-in for what AWS lends keys by, of which none can be had here, before a real S3 store.
 
-It answers as three services, on one address. The metadata of an instance, by version 2 alone, with a token: the name of
-its role, and keys of that role. STS: AssumeRoleWithWebIdentity, with its own codes for a wrong role, or for a token of
-web identity that is wrong or has ended. S3: it verifies signatures of version 4, in headers, and with them session
-tokens, which SeaweedFS does not know; what is signed rightly it asks of that store with the store's own key. It takes
-GET and HEAD.
+It answers as four services, on one address. The metadata of an instance, by version 2 alone, with a token: the name of
+its role, and keys of that role. The agent of a container, at CONTAINER, to who has its token: such keys. STS:
+AssumeRoleWithWebIdentity, with its own codes for a wrong role, or for a token of web identity that is wrong or has
+ended. S3: it verifies signatures of version 4, in headers, and with them session tokens, which SeaweedFS does not know;
+what is signed rightly it asks of that store with the store's own key. It takes GET and HEAD.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from object_store import ObjectStore
 
 ROLE = "reader"
 ROLE_ARN = f"arn:aws:iam::111122223333:role/{ROLE}"
+CONTAINER = "/credentials"
 _METADATA = "/latest/meta-data/iam/security-credentials/"
 _CREDENTIAL = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/,]+)/(?P<scope>\d{8}/[^/]+/s3/aws4_request),\s*"
@@ -64,8 +65,8 @@ class Key:
 class Lent:
     """What the stand-in knows and answers.
 
-    keys: by access key. identity: the token of web identity that STS takes. lifetime_s: of temporary keys. asked: of
-    each request which service it was for, what with, and the code of its refusal.
+    keys: by access key. identity: the token that STS takes as web identity, and the agent of a container. lifetime_s: of
+    temporary keys. asked: of each request which service it was for, what with, and the code of its refusal.
     """
 
     store: ObjectStore
@@ -100,6 +101,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.startswith("/latest/"):
             self._answered("metadata", self.path, self._role)
+        elif self.path == CONTAINER:
+            self._answered("container", self.path, self._container)
         else:
             self._answered("s3", self.path, self._object)
 
@@ -153,10 +156,18 @@ class Handler(BaseHTTPRequestHandler):
             return 200, {"Content-Type": "text/plain"}, ROLE.encode()
         if self.path != _METADATA + ROLE:
             raise Refused(404, "NotFound", self.path)
+        return self._keys({"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": _iso(time.time())})
+
+    def _container(self) -> tuple[int, dict[str, str], bytes]:
+        if self.headers.get("Authorization") != self.lent.identity:
+            raise Refused(401, "Unauthorized", "the agent wants its token")
+        return self._keys({"RoleArn": ROLE_ARN})
+
+    def _keys(self, about: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         name, key = self.lent.lend()
-        said = {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": name, "SecretAccessKey": key.secret}
-        said |= {"Token": key.token, "LastUpdated": _iso(time.time()), "Expiration": _iso(key.expires)}
-        return 200, {"Content-Type": "text/plain"}, json.dumps(said).encode()
+        keys = {"AccessKeyId": name, "SecretAccessKey": key.secret, "Token": key.token}
+        said = {**about, **keys, "Expiration": _iso(key.expires)}
+        return 200, {"Content-Type": "application/json"}, json.dumps(said).encode()
 
     def _assumed(self, said: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         if said.get("Action") != "AssumeRoleWithWebIdentity":

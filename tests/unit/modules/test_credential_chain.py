@@ -14,7 +14,7 @@ import boto3
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, object_stores, objects
 from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
-from aws_stand_in import ROLE_ARN, Key, Lent, aws_stand_in
+from aws_stand_in import CONTAINER, ROLE_ARN, Key, Lent, aws_stand_in
 from botocore.exceptions import ClientError
 from object_store import object_store, own_address
 
@@ -63,6 +63,10 @@ class Places:
         self.patch.delenv("AWS_EC2_METADATA_DISABLED")
         self.patch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", endpoint or self.endpoint)
 
+    def container(self, token: str) -> None:
+        self.patch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{self.endpoint}{CONTAINER}")
+        self.patch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", token)
+
     def web_identity(self, token: str, role: str = ROLE_ARN) -> None:
         (self.folder / "token").write_text(token)
         self.patch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(self.folder / "token"))
@@ -101,7 +105,8 @@ DIGESTS = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.
 
 
 @pytest.mark.parametrize(
-    "way", ["environment", "environment with token", "profile", "profile with token", "instance", "web identity"]
+    "way",
+    ["environment", "environment with token", "profile", "profile with token", "instance", "container", "web identity"],
 )
 def test_preflight_and_manifest_read_with_what_is_found(way: str, lent: Lent, places: Places) -> None:
     given = lent.lend() if way.endswith("token") else (STATIC[0], lent.keys[STATIC[0]])
@@ -114,6 +119,9 @@ def test_preflight_and_manifest_read_with_what_is_found(way: str, lent: Lent, pl
     elif way == "instance":
         places.instance()
         where = "the role of the instance"
+    elif way == "container":
+        places.container(lent.identity)
+        where = "the role of the container"
     else:
         places.web_identity(lent.identity)
         where = "web identity (AWS_ROLE_ARN, or profile default)"
@@ -121,7 +129,9 @@ def test_preflight_and_manifest_read_with_what_is_found(way: str, lent: Lent, pl
     assert (found["state"], found["files"], found["keys_from"]) == ("ok", 3, where)
     assert read(places.endpoint) == DIGESTS
     services = {name for name, _, code in lent.asked if not code}
-    assert services == {"s3"} | {"instance": {"metadata"}, "web identity": {"sts"}}.get(way, set())
+    assert services == {"s3"} | {"instance": {"metadata"}, "container": {"container"}, "web identity": {"sts"}}.get(
+        way, set()
+    )
     assert not [one for one in lent.canaries() if one in json.dumps(found)]
 
 
