@@ -1,5 +1,7 @@
 """The rules one by one: amounts from the figures that they name."""
 
+from dataclasses import replace
+
 import pytest
 
 from alluxio_fuse.plan.facts import Trained
@@ -207,6 +209,9 @@ def test_what_a_training_measured_counts_before_the_figure_of_another_model() ->
     for gpus, workload in (((("H100", 8),), "resnet50"), ((("H200", 8),), "unet3d")):
         public = gate.node_gate(gpus, workload, 1.0, None)
         assert gate.node_gate(gpus, workload, 1.0, None, trained=(h200,)) == public
+    small_batch = replace(h200, samples_per_s=1700)  # less than the H100 that stands in
+    found = gate.node_gate((("H200", 8),), "resnet50", 1.0, None, trained=(small_batch,))
+    assert (found.stand_ins, found.trained) == (("H200 counted as H100",), ())
     said = gate.GpuNeed("H200", 250.0, 2000.0)
     assert gate.node_gate((("H200", 1),), "resnet50", 1.0, None, (said,), trained=(h200,)).mb_per_s == 250.0
 

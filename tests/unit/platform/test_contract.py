@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -73,3 +76,27 @@ def test_what_a_platform_lacks_is_refused_by_its_playbook(platform: str) -> None
         text = (ROOT / f"playbooks/{playbook}.yml").read_text()
         assert "tasks/can.yml" in text
         assert f"asked: {playbook}\n" in text
+
+
+@pytest.mark.parametrize("platform", CAPABILITIES)
+def test_a_playbook_is_refused_only_where_its_platform_lacks_it(platform: str, tmp_path: Path) -> None:
+    """By Ansible itself, which resolves the words of a refusal before it knows whether there is one."""
+    lacks = dict(CAPABILITIES[platform].lacks)
+    asking = [path.stem for path in (ROOT / "playbooks").glob("*.yml") if "tasks/can.yml" in path.read_text()]
+    assert len(asking) > 5
+    tasks = [
+        {
+            "block": [{"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/can.yml"), "vars": {"asked": one}}],
+            "rescue": [{"ansible.builtin.debug": {"msg": f"refused {one}: {{{{ ansible_failed_result.msg }}}}"}}],
+        }
+        for one in asking
+    ]
+    variables = {"plan_deployment": {"platform": platform, "lacks": lacks}}
+    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", "localhost,", "-c", "local", str(tmp_path / "play.yml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    refused = {one for one in asking if f"refused {one}: alluxio_platform: {platform}: " in done.stdout}
+    assert refused == lacks.keys()
+    assert done.stdout.count("refused ") == len(refused), done.stdout

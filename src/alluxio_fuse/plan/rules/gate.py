@@ -108,6 +108,14 @@ def gpu_model(name: str) -> str:
     return next((model for model in MODELS if model in words), name)
 
 
+def _counts(trained: TrainedNeed) -> bool:
+    """Whether no public figure of the model, and no higher one of its stand-in, says what it needs."""
+    if (trained.model, trained.workload) in NEEDS:
+        return False
+    stand_in = NEEDS.get((measured_as(trained.model, trained.workload), trained.workload))
+    return stand_in is None or trained.samples_per_s > stand_in.samples_per_s
+
+
 def node_gate(
     gpus: tuple[tuple[str, int], ...],
     workload: str,
@@ -120,7 +128,8 @@ def node_gate(
     """The gate of one node with these (model, count).
 
     samples_in_files: largest :func:`sample_share` of a dataset. said: what GPUs of some models were measured to need.
-    trained: what a training has measured; it counts for models without a public figure of their own.
+    trained: what a training has measured; it counts for models without a public figure of their own, where it is more
+    than their stand-in's: a small batch, say, reaches less than a GPU can.
     """
     if declared is not None:
         derived = node_gate(gpus, workload, samples_in_files, None, said, trained=trained)
@@ -132,7 +141,7 @@ def node_gate(
     rate = samples = 0.0
     gaps, stand_ins, by_training, by_files = [], [], [], samples_in_files >= SAMPLES_COUNT
     own = {one.model: one for one in said}
-    reached = {one.model: one for one in trained if one.workload == workload and (one.model, workload) not in NEEDS}
+    reached = {one.model: one for one in trained if one.workload == workload and _counts(one)}
     for name, count in gpus:
         model = gpu_model(name)
         if model in own:
