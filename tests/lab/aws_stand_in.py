@@ -65,8 +65,8 @@ class Key:
 class Lent:
     """What the stand-in knows and answers.
 
-    keys: by access key. identity: the token that STS takes as web identity, and the agent of a container. lifetime_s: of
-    temporary keys. asked: of each request which service it was for, what with, and the code of its refusal.
+    keys: by access key. identity: the token that STS takes as web identity, and the agent of a container. lifetime_s:
+    of temporary keys. asked: of each request which service it was for, what with, and the code of its refusal.
     """
 
     store: ObjectStore
