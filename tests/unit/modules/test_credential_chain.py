@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from object_store import object_store, own_address
 
 from alluxio_fuse.plan.facts import Source
 
+ROOT = Path(__file__).parents[3]
 FILES = {"a b/é&=": b"other", "plain": b"hello world", "z": b""}
 IDENTITY = f"canary-{secrets.token_hex(16)}"
 STATIC = ("AKIACANARY", "canary-static")
@@ -133,6 +136,41 @@ def test_preflight_and_manifest_read_with_what_is_found(way: str, lent: Lent, pl
         way, set()
     )
     assert not [one for one in lent.canaries() if one in json.dumps(found)]
+
+
+def manifest(endpoint: str, path: Path) -> dict[str, Any]:
+    """What the module answers that makes the manifest, in a process of its own."""
+    said = {
+        "source": "s3://training/set",
+        "path": str(path),
+        "store": settings(endpoint),
+        "_ansible_remote_tmp": "/tmp",
+    }
+    answer = subprocess.run(
+        [sys.executable, "-m", "ansible_collections.alluxio.fuse.plugins.modules.dataset_manifest"],
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": said}),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return dict(json.loads(answer.stdout))
+
+
+def test_the_manifest_s_module_says_which_keys_it_read_with(lent: Lent, places: Places) -> None:
+    path = places.folder / "manifest.jsonl"
+    nothing = manifest(places.endpoint, path)
+    assert nothing["msg"].startswith("source: s3://training/set cannot be read: no key in the environment")
+    places.instance()
+    made = manifest(places.endpoint, path)
+    assert (made["keys_from"], made["manifest"]["files"]) == ("the role of the instance", 3)
+    lent.lifetime_s = -1
+    places.environment(*lent.lend())
+    ended = manifest(places.endpoint, path)
+    assert "(ExpiredToken)" in ended["msg"]
+    assert ended["msg"].endswith("(keys from the environment (AWS_ACCESS_KEY_ID))")
+    text = path.read_text() + json.dumps([nothing, made, ended])
+    assert not [one for one in (*lent.canaries(), *lent.keys) if one in text]
 
 
 def test_temporary_keys_are_renewed_while_they_are_used(lent: Lent, places: Places) -> None:
