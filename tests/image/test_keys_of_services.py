@@ -24,8 +24,8 @@ from alluxio_fuse.plan.intent import Aws
 FILES = {"a b/é&": b"other", "plain": b"hello world"}
 REGION = "eu-central-1"
 STS = f"sts.{REGION}.amazonaws.com"
-PROFILE = Aws(profile_file="/aws/credentials")
-ROLE = Aws(role_arn=ROLE_ARN, token_file="/aws/token", region=REGION)  # noqa: S106 - a path
+PROFILE = Aws(profile_file="/keys/aws/credentials")
+ROLE = Aws(role_arn=ROLE_ARN, token_file="/keys/aws/token", region=REGION)  # noqa: S106 - a path
 METADATA = "-Dcom.amazonaws.sdk.ec2MetadataServiceEndpointOverride"
 
 
@@ -53,7 +53,7 @@ def certificate(folder: Path) -> Path:
 
 
 class Services(Containers):
-    """A master and a worker, which find keys in an environment, in the folder /aws, or at an instance (`endpoint`)."""
+    """A master and a worker, which find keys in an environment, in the folder /keys/aws, or at an instance."""
 
     def __init__(self, folder: Path, endpoint: str, environment: dict[str, str]) -> None:
         super().__init__("keytest", folder)
@@ -77,7 +77,7 @@ class Services(Containers):
         self.endpoint, self.environment = endpoint, environment
 
     def put(self, name: str, text: str) -> None:
-        """A file in /aws, which the services' user can read."""
+        """A file in /keys/aws, which the services' user can read."""
         path = self.folder / "aws" / name
         path.write_text(text)
         os.chown(path, 1000, 1000)
@@ -85,7 +85,7 @@ class Services(Containers):
 
     def start(self, name: str, address: str) -> None:
         conf = "/opt/alluxio/conf"
-        shown = {"site.properties": f"{conf}/alluxio-site.properties", "ca.pem": f"{conf}/ca.pem", "aws": "/aws"}
+        shown = {"site.properties": f"{conf}/alluxio-site.properties", "ca.pem": f"{conf}/ca.pem", "aws": "/keys/aws"}
         volumes = [part for one, where in shown.items() for part in self.volume(one, where, "ro")]
         volumes += [part for one in ("journal", "namespace", "tier") for part in self.volume(one)]
         java = f"-Xmx300m -XX:MaxDirectMemorySize=300m {METADATA}={self.endpoint}"
