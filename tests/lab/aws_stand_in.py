@@ -15,6 +15,7 @@ import json
 import re
 import secrets
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -250,6 +251,14 @@ class Handler(BaseHTTPRequestHandler):
         return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
+class Server(ThreadingHTTPServer):
+    """It says nothing of clients that hang up, as readers do that have what they want."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def _iso(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -257,7 +266,7 @@ def _iso(when: float) -> str:
 @contextmanager
 def aws_stand_in(lent: Lent, address: str, port: int = 0, certificate: Path | None = None) -> Iterator[str]:
     """Its URL, while it serves. certificate: a PEM file with the key, for TLS."""
-    server = ThreadingHTTPServer((address, port), type("Bound", (Handler,), {"lent": lent}))
+    server = Server((address, port), type("Bound", (Handler,), {"lent": lent}))
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)

@@ -89,7 +89,8 @@ def first(variables: dict[str, Any]) -> Iterator[Run]:
 def test_every_byte(first: Run, directory: Path, lent: Lent) -> None:
     assert trees.digests(MOUNT) == trees.digests(directory)
     (bucket,) = latest("check")["datasets"]
-    assert (bucket["wrong"], bucket["digested"]) == (0, bucket["files"])
+    assert bucket["wrong"] == 0
+    assert bucket["digested"] >= bucket["files"] == len(trees.FILES)
     assert lent.taken("s3")
 
 
