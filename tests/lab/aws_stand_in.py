@@ -67,7 +67,8 @@ class Lent:
     """What the stand-in knows and answers.
 
     keys: by access key. identity: the token that STS takes as web identity, and the agent of a container. lifetime_s:
-    of temporary keys. asked: of each request which service it was for, what with, and the code of its refusal.
+    of temporary keys. asked: of each request which service it was for, what with, and the code of its refusal. lenders:
+    services that have given keys out.
     """
 
     store: ObjectStore
@@ -76,9 +77,11 @@ class Lent:
     lifetime_s: int = 3600
     sessions: set[str] = field(default_factory=set)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    lenders: set[str] = field(default_factory=set)
 
-    def lend(self) -> tuple[str, Key]:
-        """Temporary keys, from now on."""
+    def lend(self, lender: str = "") -> tuple[str, Key]:
+        """Temporary keys, from now on; `lender` is the service that gives them out."""
+        self.lenders |= {lender} - {""}
         name = f"ASIACANARY{secrets.token_hex(5).upper()}"
         token = f"canary-{secrets.token_hex(24)}"
         self.keys[name] = Key(f"canary-{secrets.token_hex(16)}", token, time.time() + self.lifetime_s)
@@ -157,15 +160,15 @@ class Handler(BaseHTTPRequestHandler):
             return 200, {"Content-Type": "text/plain"}, ROLE.encode()
         if self.path != _METADATA + ROLE:
             raise Refused(404, "NotFound", self.path)
-        return self._keys({"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": _iso(time.time())})
+        return self._keys("metadata", {"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": _iso(time.time())})
 
     def _container(self) -> tuple[int, dict[str, str], bytes]:
         if self.headers.get("Authorization") != self.lent.identity:
             raise Refused(401, "Unauthorized", "the agent wants its token")
-        return self._keys({"RoleArn": ROLE_ARN})
+        return self._keys("container", {"RoleArn": ROLE_ARN})
 
-    def _keys(self, about: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        name, key = self.lent.lend()
+    def _keys(self, lender: str, about: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        name, key = self.lent.lend(lender)
         keys = {"AccessKeyId": name, "SecretAccessKey": key.secret, "Token": key.token}
         said = {**about, **keys, "Expiration": _iso(key.expires)}
         return 200, {"Content-Type": "application/json"}, json.dumps(said).encode()
@@ -182,7 +185,7 @@ class Handler(BaseHTTPRequestHandler):
             )
         if said.get("WebIdentityToken") != self.lent.identity:
             raise Refused(400, "InvalidIdentityToken", "The web identity token could not be verified")
-        name, key = self.lent.lend()
+        name, key = self.lent.lend("sts")
         keys = (
             f"<AccessKeyId>{name}</AccessKeyId><SecretAccessKey>{key.secret}</SecretAccessKey>"
             f"<SessionToken>{key.token}</SessionToken><Expiration>{_iso(key.expires)}</Expiration>"

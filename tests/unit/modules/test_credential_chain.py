@@ -80,7 +80,8 @@ class Places:
 
 @pytest.fixture
 def places(lent: Lent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Places]:
-    lent.keys, lent.asked, lent.lifetime_s = {STATIC[0]: Key(STATIC[1])}, [], 3600
+    lent.keys, lent.asked, lent.lenders = {STATIC[0]: Key(STATIC[1])}, [], set()
+    lent.lifetime_s = 3600
     with aws_stand_in(lent, own_address()) as url:
         yield Places(url, monkeypatch, tmp_path)
 
@@ -131,10 +132,8 @@ def test_preflight_and_manifest_read_with_what_is_found(way: str, lent: Lent, pl
     found = ask(places.endpoint)
     assert (found["state"], found["files"], found["keys_from"]) == ("ok", 3, where)
     assert read(places.endpoint) == DIGESTS
-    services = {name for name, _, code in lent.asked if not code}
-    assert services == {"s3"} | {"instance": {"metadata"}, "container": {"container"}, "web identity": {"sts"}}.get(
-        way, set()
-    )
+    lenders = {"instance": {"metadata"}, "container": {"container"}, "web identity": {"sts"}}
+    assert lent.lenders == lenders.get(way, set())
     assert not [one for one in lent.canaries() if one in json.dumps(found)]
 
 
