@@ -64,6 +64,8 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     values["node_access"] = Value(
         reached, "node_access", "whether the inventory reaches the nodes", "alluxio_kubernetes.node_access"
     )
+    if intent.alluxio_aws.model_fields_set:
+        values["aws"] = Value(intent.alluxio_aws, "aws", "as said, or its documented default", "alluxio_aws")
     if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
         values["pools"] = planned_pools(plans)
