@@ -48,6 +48,7 @@ class Places:
             patch.delenv(name)
         patch.setenv("HOME", str(folder))
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv("AWS_METADATA_SERVICE_TIMEOUT", "20")  # a busy machine answers after botocore's one second
 
     def environment(self, access_key: str, key: Key) -> None:
         self.patch.setenv("AWS_ACCESS_KEY_ID", access_key)
