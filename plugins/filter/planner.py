@@ -16,10 +16,10 @@ from alluxio_fuse.plan import plan as derive
 from alluxio_fuse.plan.views import amounts, deployment, diff, explain, table
 
 
-def plan(hosts: dict[str, Any]) -> dict[str, Any]:
-    """The plan of {host: {groups, variables, facts}}; fails with every finding."""
+def plan(hosts: dict[str, Any], digest: str = "") -> dict[str, Any]:
+    """The plan of {host: {groups, variables, facts}} and the delivered image; fails with every finding."""
     try:
-        made = derive(plain(hosts))
+        made = derive(plain(hosts), str(digest))
         if found := [*values.refusals(made), *render.refusals(made)]:
             raise Refused(found)
         return made.dump()

@@ -7,6 +7,7 @@ from typing import Any
 
 from alluxio_fuse import preflight
 from alluxio_fuse.adapters import filters
+from alluxio_fuse.plan import delivery
 from alluxio_fuse.views import preflight as views
 
 
@@ -15,4 +16,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(preflight, "questions") | filters(views, "findings", "node_questions", "planner_facts")
+        return (
+            filters(preflight, "delivery_line", "questions")
+            | filters(delivery, "pinned")
+            | filters(views, "findings", "node_questions", "planner_facts")
+        )

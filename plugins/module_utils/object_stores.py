@@ -4,36 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import oss, s3
+from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, oss, s3
 from ansible_collections.alluxio.fuse.plugins.module_utils.objects import Bucket
 
 SCHEMES = ("s3://", "oss://")
 KEYS = ("access_key", "secret_key", "security_token")
+
+_WITHOUT_KEYS = {"anonymous": "to read without any", "credential_chain": "to look for them"}
 
 Keys = dict[str, str]
 """access_key and secret_key, and of temporary keys security_token; each is empty where the user gives none."""
 
 
 def wrong_keys(source: str, settings: dict[str, Any], keys: Keys) -> tuple[str, str] | None:
-    """Why a store is not asked, as (state, detail): without keys only where `anonymous` says so, and else with both.
+    """Why a store is not asked, as (state, detail): without keys only where its settings say so, and else with both.
 
-    A token goes to OSS alone: Alluxio's client of S3 knows none.
+    A token goes to OSS alone: Alluxio's client of S3 is handed none.
     """
-    if settings.get("anonymous"):
-        given = any(keys.values())
-        return ("contradictory", "keys are given, and s3.anonymous says to read without any") if given else None
+    for switch, meaning in _WITHOUT_KEYS.items():
+        if settings.get(switch):
+            given = any(keys.values())
+            return ("contradictory", f"keys are given, and s3.{switch} says {meaning}") if given else None
     if keys.get("security_token") and not is_oss(source):
         return "tokened", "a security_token is given, and services read s3:// without one"
     missing = [name for name in KEYS[:2] if not keys.get(name)]
     if not missing:
         return None
-    unsigned = "" if is_oss(source) else ", and s3.anonymous is not true"
-    return "keyless", f"no {' and no '.join(missing)} given{unsigned}"
+    unsaid = (
+        "" if is_oss(source) else f", and neither {' nor '.join(f's3.{switch}' for switch in _WITHOUT_KEYS)} is true"
+    )
+    return "keyless", f"no {' and no '.join(missing)} given{unsaid}"
 
 
 def is_oss(source: str) -> bool:
     """Whether a source is read by OSS's own interface."""
     return source.startswith("oss://")
+
+
+def keys_from(settings: dict[str, Any]) -> str:
+    """Where the credential chain finds the keys that a store is asked with; empty where they are given, or none are.
+
+    LookupError where it finds none, with what was tried.
+    """
+    return credential_chain.found() if settings.get("credential_chain") else ""
 
 
 def opened(source: str, settings: dict[str, Any], keys: Keys) -> Bucket:

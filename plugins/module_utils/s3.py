@@ -9,7 +9,10 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.objects import CHUNK_
 
 
 def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
-    """A boto3 client that signs with the keys, or not at all where `anonymous` says so."""
+    """A boto3 client that signs with the keys; without any, with those of the credential chain.
+
+    It does not sign at all where `anonymous` says so.
+    """
     import boto3  # noqa: PLC0415 (only an S3 source needs it, a node's Python lacks it)
     from botocore import UNSIGNED  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -28,7 +31,7 @@ def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
         retries={"max_attempts": 3, "mode": "standard"},
         max_pool_connections=THREADS,
     )
-    return boto3.client(
+    return boto3.Session().client(
         "s3",
         endpoint_url=endpoint,
         region_name=settings.get("region") or "us-east-1",

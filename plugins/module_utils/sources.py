@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -38,6 +39,25 @@ def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None
     if answer == HUNG:
         return _state("unreachable", f"{path} does not answer: the mount that holds it hangs")
     return dict(answer)
+
+
+def unreadable(paths: list[str], uid: int) -> dict[str, str]:
+    """Of files, those that a user cannot read, and why."""
+    found = {}
+    for path in paths:
+        try:
+            answer = in_child(partial(_is_filled, path), 5, uid)
+        except OSError as error:
+            found[path] = error.strerror or str(error)
+        else:
+            if answer is not True:
+                found[path] = "it does not answer" if answer == HUNG else "it is empty"
+    return found
+
+
+def _is_filled(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return bool(file.read(1))
 
 
 def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:

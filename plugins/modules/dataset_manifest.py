@@ -62,7 +62,7 @@ options:
     type: dict
     default: {}
   access_key:
-    description: Access key, needed unless C(anonymous) in O(store) is true.
+    description: Access key, needed unless C(anonymous) or C(credential_chain) in O(store) is true.
     type: str
     default: ''
   secret_key:
@@ -88,6 +88,10 @@ manifest:
     - Header of the manifest, with counts, bytes, coverage and id.
     - C(sizes) is the histogram of the files that are read, as [upper bound in bytes, files, bytes].
   type: dict
+  returned: always
+keys_from:
+  description: Where the credential chain found the keys that the store was asked with; empty without it.
+  type: str
   returned: always
 path:
   description: The file.
@@ -120,10 +124,12 @@ def main() -> None:
         if old is None or old.get("version") != reader.MANIFEST_VERSION:
             wrong = "is no manifest" if old is None else "was made by another version of this bundle"
             module.fail_json(msg=f"path: {path} {wrong}; make it first (playbooks/nodes.yml does)")
-        module.exit_json(changed=False, manifest=old, path=path)
+        module.exit_json(changed=False, manifest=old, path=path, keys_from="")
     if module.check_mode and source.startswith("file://") and not os.path.isdir(source[len("file://") :]):  # noqa: PTH112
-        module.exit_json(changed=True, manifest={}, path=path)  # what this very run would make before
+        module.exit_json(changed=True, manifest={}, path=path, keys_from="")  # what this very run would make before
+    keys_from = ""
     try:
+        keys_from = object_stores.keys_from(params["store"])
         entries, digests, heads = _open(module, source)
         draft = manifest.Draft(source, entries, params["digest_bytes"], params["seed"])
         if draft.unreadable:
@@ -136,8 +142,9 @@ def main() -> None:
         if changed and not module.check_mode:
             draft.save(path, digests)
     except Exception as error:  # botocore's hierarchy of errors is made at run time
-        module.fail_json(msg=f"source: {source} cannot be read: {object_stores.said(source, error)[1]}")
-    module.exit_json(changed=changed, manifest=head, path=path)
+        of_keys = f" (keys from {keys_from})" if keys_from else ""
+        module.fail_json(msg=f"source: {source} cannot be read: {object_stores.said(source, error)[1]}{of_keys}")
+    module.exit_json(changed=changed, manifest=head, path=path, keys_from=keys_from)
 
 
 def _say(module: AnsibleModule, unreadable: str) -> None:

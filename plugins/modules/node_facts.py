@@ -30,6 +30,11 @@ options:
     description: "By source, the C(file) that it must hold and the C(sha256) of that file."
     type: dict
     default: {}
+  key_files:
+    description: Files that O(service_uid) has to read; those that it cannot are told.
+    type: list
+    elements: path
+    default: []
   ports:
     description: TCP ports whose listening process is wanted by name.
     type: list
@@ -119,6 +124,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
             )
             for url in local
         },
+        "key_files": sources.unreadable(parameters["key_files"], parameters["service_uid"]),
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
         "trained": trained.load(state_dir),
@@ -143,6 +149,7 @@ def main() -> None:
             "claims": {"type": "list", "elements": "path", "default": []},
             "sources": {"type": "list", "elements": "str", "default": []},
             "markers": {"type": "dict", "default": {}},
+            "key_files": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "service_uid": {"type": "int", "default": 1000},
             "source_budget": {"type": "float", "default": 20.0},

@@ -16,7 +16,8 @@ short_description: ask an object store whether a dataset's prefix can be listed
 description:
   - Lists the prefix up to a limit and returns its state in the shape of the node facts' C(sources). Nothing is written.
   - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out.
-  - A store for which there are no keys is asked only where C(anonymous) says that anybody may read it.
+  - A store for which there are no keys is asked only where C(anonymous) says that anybody may read it, or
+    C(credential_chain) that keys are looked for as AWS's clients do.
   - Needs the store's client, thus the Python that the set-up made.
 options:
   source: {description: C(s3://bucket/prefix) or C(oss://bucket/prefix)., type: str, required: true}
@@ -49,9 +50,10 @@ source:
   returned: always
 facts:
   description: >-
-    C(state) (ok, empty, missing, denied, unreachable, keyless, contradictory or tokened), C(detail), C(files),
-    C(bytes) and C(sizes), a histogram with an upper bound, files and bytes for each power of two; the last three are
-    null where the listing did not end.
+    C(state) (ok, empty, missing, denied, unreachable, keyless, unfound, contradictory or tokened), C(detail),
+    C(keys_from) (where the credential chain found the keys, only with it), C(files), C(bytes) and C(sizes), a
+    histogram with an upper bound, files and bytes for each power of two; the last three are null where the listing did
+    not end.
   type: dict
   returned: always
 """
@@ -66,6 +68,12 @@ _STATES = {
     "RequestTimeTooSkewed": "denied",
     "SecurityTokenExpired": "denied",
     "InvalidSecurityToken": "denied",
+    # of temporary keys, by S3 and by STS
+    "ExpiredToken": "denied",
+    "InvalidToken": "denied",
+    "ExpiredTokenException": "denied",
+    "InvalidIdentityToken": "denied",
+    "IDPRejectedClaim": "denied",
 }
 
 
@@ -74,7 +82,19 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     source, keys = params["source"], {key: params[key] for key in object_stores.KEYS}
     if wrong := object_stores.wrong_keys(source, params["store"], keys):
         return _uncounted(*wrong)
-    sizes, left = Sizes(), params["limit"]
+    try:
+        keys_from = object_stores.keys_from(params["store"])
+    except LookupError as nothing:
+        return _uncounted("unfound", str(nothing))
+    found = _listed(params, keys)
+    if not keys_from:
+        return found
+    detail = found["detail"] and f"{found['detail']} (keys from {keys_from})"
+    return {**found, "detail": detail, "keys_from": keys_from}
+
+
+def _listed(params: dict[str, Any], keys: object_stores.Keys) -> dict[str, Any]:
+    source, sizes, left = params["source"], Sizes(), params["limit"]
     try:
         for entry in objects.entries(object_stores.opened(source, params["store"], keys)):
             if entry.is_read:

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse import names
-from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan import Plan, credential_chain
+from alluxio_fuse.plan.intent import Aws
 from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
@@ -25,7 +26,8 @@ _SERVICES = {
     "fuse": (["fuse"], "ALLUXIO_FUSE_JAVA_OPTS"),
 }
 
-#: Services that talk to the under store: they see its folders (read-only). Keys come with each mount, from the master.
+#: Services that talk to the under store: they see its folders (read-only). Keys come with each mount, from the master,
+#: or are found by the credential chain.
 _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker"})
 
 #: Names the file with the settings of the kernel's side of the mount, which whoever mounts sets.
@@ -290,6 +292,7 @@ def _container(plan: Plan, host: str, service: str) -> Container:
     container_name = f"{plan.name}-{kind.replace('_', '-')}" + (f"-{dataset}" if dataset else "")
     conf_dir = f"{state_dir}/conf/{container_name}"
     under_store = kind in _UNDER_STORE_SERVICES
+    aws: Aws = plan.fleet["aws"].amount if "aws" in plan.fleet else Aws()
     conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
     if under_store and ca_files(plan):
         conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
@@ -302,8 +305,18 @@ def _container(plan: Plan, host: str, service: str) -> Container:
         user=mine["user"],
         memory=mine["container_memory"],
         nofile=mine["nofile"],
-        env={java_opts: " ".join(mine["jvm_flags"]), **mine.get("environment", {}), **_settings(kind, mine)},
-        volumes=[*conf, *_storage(kind, mine, state_dir), *(_source_folders(plan) if under_store else [])],
+        env={
+            java_opts: " ".join(mine["jvm_flags"]),
+            **mine.get("environment", {}),
+            **_settings(kind, mine),
+            **(credential_chain.environment(aws) if under_store else {}),
+        },
+        volumes=[
+            *conf,
+            *_storage(kind, mine, state_dir),
+            *(_source_folders(plan) if under_store else []),
+            *(f"{path}:{path}:ro" for path in (credential_chain.folders(aws) if under_store else [])),
+        ],
         conf_dir=conf_dir,
         properties=mine["properties"],
         under_store=under_store,

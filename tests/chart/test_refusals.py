@@ -14,6 +14,7 @@ def worker(**values: Any) -> dict[str, Any]:
 
 
 OFFICIAL = {"kind": "official", "java": 11}
+ROLE_ARN = "arn:aws:iam::111122223333:role/reader"
 KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
 HIDDEN = {"path": "/var/lib/a/fuse/imagenet", "uid": 0, "gid": 0, "mode": "0700"}
 OSS = {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"}
@@ -84,6 +85,21 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "anonymous and writable": (
         datasets({"s3": {"anonymous": True}, "writable": True}),
         "it is writable, and s3.anonymous says to read without keys: remove one of them",
+    ),
+    "web identity without a region": (
+        {"webIdentity": {"roleArn": ROLE_ARN}},
+        "webIdentity.region is empty, and nothing says whose STS lends keys of the role",
+    ),
+    "web identity and a profile": (
+        {"webIdentity": {"roleArn": ROLE_ARN, "region": "eu-1"}, "awsProfile": {"secret": "profile"}},
+        "awsProfile.secret would not be read: webIdentity comes first in the credential chain: remove one of them",
+    ),
+    "web identity and a role of EKS": (
+        {
+            "webIdentity": {"roleArn": ROLE_ARN, "region": "eu-1"},
+            "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": ROLE_ARN}},
+        },
+        "serviceAccount.annotations has EKS give a role to every pod, FUSE's too, and webIdentity gives one",
     ),
     "pool on the same nodes": (
         pools({"fuse": {"nodeSelector": {"zone": "b"}}}),

@@ -202,6 +202,35 @@ def test_an_anonymous_dataset_signs_nothing(helm: Helm) -> None:
     assert "secret=" not in mount
 
 
+def test_web_identity_is_lent_to_those_that_read_the_store_alone(helm: Helm) -> None:
+    """Neither FUSE nor what tells the master of mounts sees the token; no key is in any object."""
+    role = {"roleArn": "arn:aws:iam::111122223333:role/reader", "region": "eu-1", "audience": "sts.example.com"}
+    objects = helm.objects(values={"webIdentity": role, **dataset()})
+    told = {
+        "AWS_ROLE_ARN": role["roleArn"],
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/web-identity/token",
+        "AWS_REGION": "eu-1",
+        "AWS_STS_REGIONAL_ENDPOINTS": "regional",
+    }
+    lent = set()
+    for (kind, _), found in objects.items():
+        if kind not in ("StatefulSet", "DaemonSet", "Deployment"):
+            continue
+        pod = found["spec"]["template"]["spec"]
+        tokens = [one for one in pod["volumes"] if one["name"] == "web-identity"]
+        for container in (*pod.get("initContainers", []), *pod["containers"]):
+            env = {one["name"]: one.get("value") for one in container.get("env", []) if one["name"].startswith("AWS_")}
+            mounted = [one["mountPath"] for one in container["volumeMounts"] if one["name"] == "web-identity"]
+            assert (env, mounted) in ((told, ["/web-identity"]), ({}, []))
+            if env:
+                lent.add(container["name"])
+                (volume,) = tokens
+                token = {"serviceAccountToken": {"audience": "sts.example.com", "path": "token"}}
+                assert volume["projected"]["sources"] == [token]
+                assert pod["securityContext"]["fsGroup"] == 1000
+    assert lent == {"master", "job-master", "worker", "job-worker"}
+
+
 def test_keeping_in_workers_what_is_read_is_said_for_all_or_for_one(helm: Helm) -> None:
     two = {"datasets": [*dataset(fuse={"readType": "NO_CACHE"})["datasets"], {"name": "b", "source": "s3://b/b"}]}
     values = {"fuse": {"readType": "CACHE"}, **two}

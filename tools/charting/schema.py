@@ -251,6 +251,13 @@ VALUES: dict[str, Schema] = {
     "datasets": items(DATASET),
     "rpcPassword": closed({"secret": string(), "key": string(minLength=1)}),
     "awsProfile": closed({"secret": string(), "key": string(minLength=1)}),
+    "webIdentity": closed(
+        {
+            "roleArn": string(r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/.+)?$"),
+            "region": string("^[a-z0-9-]*$"),
+            "audience": string(minLength=1),
+        }
+    ),
     "trust": closed({"configMap": string(), "key": string(minLength=1), "digest": string()}),
     "master": closed(
         {

@@ -198,11 +198,20 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
     {{- if and .underStore .root.Values.awsProfile.secret }}
     - {name: AWS_CREDENTIAL_PROFILES_FILE, value: /aws/credentials}
     {{- end }}
+    {{- if and .underStore .root.Values.webIdentity.roleArn }}
+    - {name: AWS_ROLE_ARN, value: {{ .root.Values.webIdentity.roleArn | quote }}}
+    - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /web-identity/token}
+    - {name: AWS_REGION, value: {{ .root.Values.webIdentity.region | quote }}}
+    - {name: AWS_STS_REGIONAL_ENDPOINTS, value: regional}
+    {{- end }}
   volumeMounts:
     - {name: conf-{{ .component }}, mountPath: /opt/alluxio/conf}
     - {name: logs, mountPath: /opt/alluxio/logs, subPath: {{ .component }}}
     - {name: tmp, mountPath: /tmp, subPath: {{ .component }}}
     {{- if .underStore }}
+    {{- if .root.Values.webIdentity.roleArn }}
+    - {name: web-identity, mountPath: /web-identity, readOnly: true}
+    {{- end }}
     {{- with include "alluxio.underStoreMounts" .root | trim }}{{ . | nindent 4 }}{{ end }}
     {{- end }}
 {{- end }}
@@ -232,6 +241,15 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
     secretName: {{ .secret }}
     items:
       - {key: {{ .key }}, path: credentials}
+{{- end }}
+{{- end }}
+{{- with .Values.webIdentity }}
+{{- if .roleArn }}
+# The kubelet renews it, and gives it to the pod's group (fsGroup).
+- name: web-identity
+  projected:
+    sources:
+      - serviceAccountToken: {audience: {{ .audience | quote }}, path: token}
 {{- end }}
 {{- end }}
 {{- range include "alluxio.datasets" . | fromYamlArray }}

@@ -87,6 +87,7 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- include "alluxio.tierRefusals" . }}
 {{- include "alluxio.propertyRefusals" . }}
 {{- include "alluxio.datasetRefusals" . }}
+{{- include "alluxio.webIdentityRefusals" . }}
 {{- include "alluxio.labelRefusals" . }}
 {{- include "alluxio.envRefusals" . }}
 {{- end }}
@@ -289,6 +290,20 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- if regexMatch "^app[.]kubernetes[.]io/(name|instance|component)$" $key }}
 {{ $place }} holds {{ $key }}, by which the chart selects its own pods: remove it
 {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "alluxio.webIdentityRefusals" -}}
+{{- if .Values.webIdentity.roleArn }}
+{{- if not .Values.webIdentity.region }}
+webIdentity.region is empty, and nothing says whose STS lends keys of the role: write it, for example us-east-1
+{{- end }}
+{{- if .Values.awsProfile.secret }}
+awsProfile.secret would not be read: webIdentity comes first in the credential chain: remove one of them
+{{- end }}
+{{- if hasKey .Values.serviceAccount.annotations "eks.amazonaws.com/role-arn" }}
+serviceAccount.annotations has EKS give a role to every pod, FUSE's too, and webIdentity gives one to masters and workers: remove one of them
 {{- end }}
 {{- end }}
 {{- end }}

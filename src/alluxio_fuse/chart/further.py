@@ -20,7 +20,7 @@ _WHOLE: Final = frozenset({"nodeSelector", "resources", "jvm", "properties", "st
 _SAID_BY: Final[Mapping[str, str]] = {
     "fullnameOverride": "say alluxio_name",
     "profile": "say alluxio_profile",
-    "image": "say alluxio_image, or alluxio_kubernetes.pull_secrets",
+    "image": "say alluxio_image, alluxio_kubernetes.image or pull_secrets",
     "datasets": "say it of the dataset in alluxio_datasets",
     "nodeSelector": "say alluxio_kubernetes.node_selector",
     "tolerations": "say alluxio_kubernetes.tolerations",

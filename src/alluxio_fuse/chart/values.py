@@ -70,7 +70,12 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
         "profile": "planned",
-        "image": {**_image(fleet["image"]), "java": fleet["java_major"], "pullSecrets": cluster.pull_secrets},
+        "image": {
+            **_image(fleet["image"]),
+            "java": fleet["java_major"],
+            "pullSecrets": cluster.pull_secrets,
+            **({"pullPolicy": "Never"} if cluster.image.by == "import" else {}),
+        },
         "datasets": datasets,
         "rpcPassword": {"secret": password_name(name)},
         "trust": {"configMap": f"{name}-trust" if _private_ca(plan) else "", "digest": trust_digest},

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from alluxio_fuse.plan.credential_chain import by_chain, check_credential_chain
+from alluxio_fuse.plan.delivery import check_delivery
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
@@ -43,8 +45,11 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     check_fluid(intent, problems)
+    check_credential_chain(intent, problems)
     _refuse_stages(intent, problems)
     _check_readers(intent, problems)
+    if intent.capabilities.in_pods:
+        check_delivery(intent, problems)
     if not intent.capabilities.in_pods:
         if said.model_fields_set:
             remedy = "remove it, or write alluxio_platform: kubernetes or fluid"
@@ -66,9 +71,10 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         reason = "it drops the page cache of nodes, which pods may not"
         problems.refuse("alluxio_check_disruptive", "true", reason, "write false where nodes cannot be reached")
     for index, dataset in enumerate(intent.alluxio_datasets):
-        if dataset.s3 and dataset.s3.anonymous and dataset.name in said.secrets:
+        keyless = "anonymous" if dataset.s3 and dataset.s3.anonymous else "credential_chain"
+        if dataset.s3 and getattr(dataset.s3, keyless) and dataset.name in said.secrets:
             reason = f"alluxio_kubernetes.secrets names a Secret with keys of {dataset.name}"
-            problems.refuse(f"alluxio_datasets[{index}].s3.anonymous", "true", reason, "remove one of the two")
+            problems.refuse(f"alluxio_datasets[{index}].s3.{keyless}", "true", reason, "remove one of the two")
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
 
@@ -382,21 +388,30 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
 
 
 def _check_keys(fleet: Fleet, problems: Problems) -> None:
-    """A master hands the keys of a mount to all that it answers; with SIMPLE authentication, those are all that ask."""
-    guarded = [
-        dataset.name
+    """A master hands the keys of a mount to all that it answers; with SIMPLE authentication, those are all that ask.
+
+    Keys that it finds itself it tells nobody, and lends them to all.
+    """
+    asks = "each service with the deployment's password" if fleet.cluster.password else "any client in its reach"
+    read = [
+        dataset
         for dataset in fleet.intent.alluxio_datasets
         if dataset.source.startswith(OBJECT_STORES)
         and not dataset.writable
         and dataset.through == "cluster"
         and not (dataset.s3 and dataset.s3.anonymous)
     ]
-    if guarded:
-        asks = "each service with the deployment's password" if fleet.cluster.password else "any client in its reach"
+    if handed := [dataset.name for dataset in read if not by_chain(dataset)]:
         problems.warn(
             SECRET,
-            f"{', '.join(guarded)} should be read with keys that can only read and list this prefix: the master tells"
+            f"{', '.join(handed)} should be read with keys that can only read and list this prefix: the master tells"
             f" them to {asks}, which may call itself its admin and mount the bucket once more, writable",
+        )
+    if found := [dataset.name for dataset in read if by_chain(dataset)]:
+        problems.warn(
+            "credential_chain",
+            f"{', '.join(found)} should be read by a role that can only read and list this prefix: {asks} may call"
+            " itself the master's admin, and mount with the role whatever it can read",
         )
 
 

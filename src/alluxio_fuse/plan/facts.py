@@ -164,11 +164,14 @@ class Bucket(NamedTuple):
 class Source(_Fact):
     """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit."""
 
-    state: Literal["ok", "missing", "empty", "unreachable", "denied", "foreign", "keyless", "contradictory", "tokened"]
+    state: Literal[
+        "ok", "missing", "empty", "unreachable", "denied", "foreign", "keyless", "unfound", "contradictory", "tokened"
+    ]
     detail: str | None
     files: int | None
     bytes: int | None
     sizes: list[Bucket] | None = None
+    keys_from: str = ""
 
 
 class OtherContainer(_Fact):
@@ -241,4 +244,5 @@ class Facts(_Fact):
     manifests: dict[str, str] = Field(default_factory=dict)
     readers: dict[str, list[str]] = Field(default_factory=dict)
     containers: list[OtherContainer] = Field(default_factory=list)
+    key_files: dict[str, str] = Field(default_factory=dict)  # those that services cannot read, and why
     owned: dict[str, object]

@@ -62,6 +62,7 @@ class Fleet:
     """What all nodes share.
 
     scarce_cpus: some node has too few processors for the chart's own requests. trained: what GPUs reached in trainings.
+    image_digest: of the image that a run pushed or imported.
     """
 
     intent: FleetIntent
@@ -73,6 +74,7 @@ class Fleet:
     overrides: Overrides
     scarce_cpus: bool = False
     trained: tuple[TrainedNeed, ...] = ()
+    image_digest: str = ""
 
     @cached_property
     def worker_need(self) -> int:

@@ -110,14 +110,18 @@ class CacheWish(Strict):
 
 
 class S3(Strict):
-    """Where an s3:// source is, and whether it is read with keys. Those are in `alluxio_credentials`."""
+    """Where an s3:// source is, and which keys it is read with: those in `alluxio_credentials`, if nothing is said."""
 
     endpoint: str | None = Field(None, description="URL of the store; unset: AWS.")
     region: str | None = Field(None, description="Region; unset: from the endpoint.")
     path_style: Switch = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
     ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
-    anonymous: Switch = Field(
-        False, description="Read without keys what anybody may read. Without it, a dataset without keys is refused."
+    anonymous: Switch = Field(False, description="Read without keys what anybody may read.")
+    credential_chain: Switch = Field(
+        False,
+        description="Controller and services look for keys where AWS's clients do by themselves: environment, web"
+        " identity, profile, container, instance role; see docs/datasets.md. Without it or `anonymous`, a dataset"
+        " without keys is refused.",
     )
 
 
@@ -215,6 +219,9 @@ class Dataset(Strict):
             raise _wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
         if self.s3 is not None and self.s3.anonymous and self.writable:
             raise _wrong("s3", "anonymous and writable contradict each other", "write with keys, or remove writable")
+        if self.s3 is not None and self.s3.anonymous and self.s3.credential_chain:
+            reason = "anonymous says to read without keys, and credential_chain to look for some"
+            raise _wrong("s3", reason, "remove one of them")
         self._is_of_oss()
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
@@ -245,6 +252,44 @@ class Dataset(Strict):
             raise _wrong("source", "oss:// is read only here", "remove writable, or write to a file:// or s3:// source")
         if self.through == "under_store":
             raise _wrong("source", "oss:// is read through a cluster only", "remove through")
+
+
+def _key_file(value: str) -> str:
+    if len(value.split("/")) < 4:
+        reason = "services are shown the folder that it is in, as a file that changes is replaced"
+        raise _wrong("path", reason, "put it into a folder of its own, like /etc/alluxio-keys/credentials")
+    return value
+
+
+KeyFile = Annotated[Path, AfterValidator(_key_file)]
+
+
+class Aws(Strict):
+    """Only for platform containers: what services find by the credential chain. Unset: the role of the instance."""
+
+    profile_file: KeyFile | None = Field(
+        None,
+        description="File on the nodes in AWS profile format, readable by uid 1000, with profile `default`: session"
+        " tokens that change go here. Services read it again every few minutes.",
+    )
+    role_arn: Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/.+$")] | None = Field(
+        None, description="Role that services take by web identity, with `token_file` and `region`."
+    )
+    token_file: KeyFile | None = Field(
+        None, description="File on the nodes with the token of web identity, readable by uid 1000."
+    )
+    region: str | None = Field(None, min_length=1, description="Region whose STS services ask.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        of_role = {"role_arn": self.role_arn, "token_file": self.token_file, "region": self.region}
+        missing = [name for name, value in of_role.items() if value is None]
+        if 0 < len(missing) < len(of_role):
+            raise _wrong("aws", f"web identity needs {' and '.join(missing)}, too", "write all three, or none")
+        if self.profile_file and not missing:
+            reason = "services take the role, which comes first in the chain, and never read profile_file"
+            raise _wrong("aws", reason, "remove profile_file, or role_arn, token_file and region")
+        return self
 
 
 class Sample(Strict):
@@ -353,6 +398,21 @@ def _labels(value: dict[str, str]) -> dict[str, str]:
 Labels = Annotated[dict[str, str], AfterValidator(_labels)]
 
 
+class Delivery(Strict):
+    """How the image gets to where pods find it. See docs/kubernetes.md, "The image"."""
+
+    by: Literal["pull", "push", "import"] = Field(
+        "pull",
+        description="`pull`: it is where nodes can pull it. `push`: a run builds it and pushes it to alluxio_image."
+        " `import`: a run builds it and imports it into containerd on every node, under the name alluxio_image.",
+    )
+    auth_file: Path | None = Field(
+        None, description="File on the controller with the registry's credentials, as `podman login` writes it."
+    )
+    ca_file: Path | None = Field(None, description="PEM file on the controller with the registry's CA.")
+    insecure: Switch = Field(False, description="Whether the registry may speak plain HTTP, or have any certificate.")
+
+
 class Kubernetes(Strict):
     """Only for platforms `kubernetes` and `fluid`: the cluster, and where in it."""
 
@@ -376,6 +436,7 @@ class Kubernetes(Strict):
         description="Who installs the chart: the run, or another tool (Argo CD, Flux, helm in CI) under the name"
         " alluxio_name, with the values.yaml that playbooks/plan.yml writes. Of that one the run says what differs.",
     )
+    image: Delivery = Field(Delivery(), description="How the image gets to where pods find it.")
     pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
     secrets: dict[Name, Name] = Field(
         {},
@@ -574,6 +635,9 @@ class FleetIntent(Strict):
     )
     alluxio_kubernetes: Kubernetes = Field(Kubernetes(), description="Only for platforms kubernetes and fluid.")
     alluxio_fluid: Fluid = Field(Fluid(), description="Only for platform fluid.")
+    alluxio_aws: Aws = Field(
+        Aws(), description="What services find on nodes by the credential chain (platform containers)."
+    )
     alluxio_cluster: RunningCluster = Field(RunningCluster(), description="Only for platform host.")
     alluxio_profile: Literal["tuned", "upstream"] = Field("tuned", description="`upstream`: Alluxio's own defaults.")
     alluxio_version: str = Field("2.9.6", pattern=r"^\d+\.\d+\.\d+$", description="Alluxio's version.")

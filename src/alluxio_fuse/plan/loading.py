@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from alluxio_fuse.plan.intent import Fluid, Kubernetes
+from alluxio_fuse.plan.intent import Aws, Fluid, Kubernetes
 from alluxio_fuse.plan.parts import (
     FleetGate,
     PlannedCache,
@@ -42,6 +42,7 @@ _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "keeper": lambda raw: PlannedKeeper(**raw),
     "gate": _gate,
     "pools": lambda raw: [PlannedPool(**one) for one in raw],
+    "aws": Aws.model_validate,
     "fluid": Fluid.model_validate,
     "kubernetes": Kubernetes.model_validate,
 }

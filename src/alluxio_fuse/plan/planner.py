@@ -55,8 +55,11 @@ def _uncollected() -> Iterator[None]:
 
 
 @_uncollected()
-def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
-    """The plan of {host: {groups, variables, facts}}; raises Refused with every finding."""
+def plan(hosts: Mapping[str, Mapping[str, Any]], digest: str = "") -> Plan:
+    """The plan of {host: {groups, variables, facts}}; raises Refused with every finding.
+
+    digest: of the image that a run pushed or imported; empty where it did not.
+    """
     problems = Problems(frozenset())
     said = {
         name: {**host, "variables": {key: value for key, value in host["variables"].items() if key not in SECRETS}}
@@ -102,7 +105,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]]) -> Plan:
     fleet = _fleet(intent, nodes, facts, problems)
     if problems.findings:
         raise Refused(problems.findings)
-    return _planned(fleet, nodes, problems)
+    return _planned(replace(fleet, image_digest=digest), nodes, problems)
 
 
 def _nodes(

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from alluxio_fuse.plan.credential_chain import by_chain
 from alluxio_fuse.plan.distributions import LIBFUSE, release
 from alluxio_fuse.plan.facts import BlockDevice, Facts, Source, Trained
 from alluxio_fuse.plan.fleet import Kind
@@ -320,11 +321,22 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
     """A store that was not asked: without keys nobody said that it may be read, or both were said."""
     remedies = {
         "keyless": "write access_key and secret_key of this dataset into a vault"
-        + (f"; or, where anybody may read the bucket, anonymous: true into {where}.s3" if not dataset.oss else ""),
-        "contradictory": f"remove one of them: these keys, or anonymous in {where}.s3",
-        "tokened": "write keys that need no token",
+        + (
+            f"; or, where anybody may read the bucket, anonymous: true into {where}.s3; or credential_chain: true"
+            " there, to have keys looked for as AWS's clients do"
+            if not dataset.oss
+            else ""
+        ),
+        "contradictory": f"remove one of them: these keys, or what {where}.s3 says",
+        "tokened": f"write keys that need no token; or credential_chain: true into {where}.s3, and have the token kept"
+        " in a profile (docs/datasets.md, Keys that services find themselves)",
     }
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
+
+
+def _refuse_chain(where: str, detail: str, problems: Problems) -> None:
+    remedy = "give the controller one of them: aws sts get-caller-identity, as the same user, says what it finds"
+    problems.refuse(f"{where}.s3.credential_chain", "true", detail, remedy)
 
 
 def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
@@ -339,7 +351,9 @@ def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str
         return f"have STS make new keys, and write all three into the vault, for {dataset.name}"
     said = f"{where}.{dataset.source.partition('://')[0]}"
     return {
-        "denied": f"correct the keys of {dataset.name} in the vault, or let them list and read this prefix",
+        "denied": "correct the role, profile or token that the keys come from, or let them list and read this prefix"
+        if by_chain(dataset)
+        else f"correct the keys of {dataset.name} in the vault, or let them list and read this prefix",
         "missing": f"correct the bucket's name, or the endpoint in {said}",
         "unreachable": f"correct endpoint and region in {said}, or the network in between",
     }.get(state, "name a prefix that holds the dataset")
@@ -357,6 +371,9 @@ def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems
     for (state, detail), hosts in wrong.items():
         if state in ("keyless", "contradictory", "tokened"):
             _refuse_keys(dataset, where, state, detail, problems)
+            continue
+        if state == "unfound":
+            _refuse_chain(where, detail, problems)
             continue
         problems.refuse(
             f"{where}.source",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.plan import delivery
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.layout import Shape
@@ -46,12 +47,10 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         )
         for shape in fleet.shapes
     }
-    image = intent.alluxio_image or f"localhost/alluxio-fuse:{intent.alluxio_version}"
     said = {
         "alluxio_version": intent.alluxio_version,
         "platform": intent.alluxio_platform,
         "java_major": intent.alluxio_java,
-        "image": image,
         "masters": list(fleet.cluster.masters),
         "workload": fleet.workload,
         "port_offset": intent.alluxio_port_offset,
@@ -61,9 +60,12 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         key: Value(amount, key, "as said, or its documented default", f"alluxio_{key.removeprefix('alluxio_')}")
         for key, amount in said.items()
     }
+    values["image"] = delivery.image(intent, fleet.image_digest)
     values["node_access"] = Value(
         reached, "node_access", "whether the inventory reaches the nodes", "alluxio_kubernetes.node_access"
     )
+    if intent.alluxio_aws.model_fields_set:
+        values["aws"] = Value(intent.alluxio_aws, "aws", "as said, or its documented default", "alluxio_aws")
     if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
         values["pools"] = planned_pools(plans)

@@ -20,10 +20,11 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, object_stores: [{name, source, store}], platform, verbs: of its
-    role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in
-    for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace,
-    node_access, release, pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}], platform,
+    verbs: of its role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod
+    that stands in for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context,
+    namespace, node_access, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal, secrets,
+    fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -77,6 +78,11 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             for d in datasets
             if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
         },
+        "key_files": [
+            path
+            for name in ("profile_file", "token_file")
+            if isinstance(path := _mapping(variables.get("alluxio_aws")).get(name), str) and platform == "containers"
+        ],
         "object_stores": [{"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores],
     }
 
@@ -84,7 +90,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 def _store(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """How a store is reached; a switch may be text, and one that cannot be read is off until it is refused."""
     said = _mapping(dataset.get(str(dataset["source"]).partition("://")[0]))
-    switches = ("path_style", "anonymous")
+    switches = ("path_style", "anonymous", "credential_chain")
     return {**said, **{name: parse_switch(said[name]) is True for name in switches if name in said}}
 
 
@@ -96,11 +102,18 @@ def _cluster(variables: Mapping[str, Any], name: str, can: Capabilities) -> dict
         "namespace": str(said.get("namespace") or name),
         "node_access": parse_switch(said.get("node_access")) is not False and not can.by_fluid,
         "release": str(said.get("release") or "own"),
+        "image": _delivery(said.get("image")),
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": parse_switch(said.get("keep_journal")) is not False,
         "secrets": _mapping(said.get("secrets")),
         **({"fluid": _fluid(variables)} if can.by_fluid else {}),
     }
+
+
+def _delivery(value: Any) -> dict[str, Any]:
+    said = _mapping(value)
+    files = {key: str(said.get(key) or "") for key in ("auth_file", "ca_file")}
+    return {"by": str(said.get("by") or "pull"), **files, "insecure": parse_switch(said.get("insecure")) is True}
 
 
 def _fluid(variables: Mapping[str, Any]) -> dict[str, Any]:

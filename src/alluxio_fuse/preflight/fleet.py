@@ -12,6 +12,7 @@ from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.units import parse_switch
+from alluxio_fuse.preflight.delivery import contradictions, delivery_findings
 from alluxio_fuse.preflight.node import node_findings
 
 
@@ -37,6 +38,15 @@ def findings(
     for host, about in hosts.items():
         found += node_findings(planned, host, about["facts"], cluster)
     return [asdict(finding) for finding in found]
+
+
+def undelivered(delivery: Mapping[str, Any], variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Findings on how the image of pods gets to where they find it, as `alluxio_fuse.preflight.delivery` reads it.
+
+    variables: of a host whose fleet no planner reads; else none.
+    """
+    said = contradictions(variables) if variables else []
+    return [asdict(finding) for finding in said or delivery_findings(delivery)]
 
 
 def silent(inventory: Sequence[str], reached: Sequence[str]) -> list[dict[str, Any]]:

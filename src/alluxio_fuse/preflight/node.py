@@ -29,6 +29,7 @@ def node_findings(
         yield from leftovers(host, facts)
     yield from readers(host, facts)
     yield from containers(host, facts)
+    yield from _key_files(host, facts)
     if not (cluster and cluster["installed"]):
         yield from mount_points(host, facts)
         yield from taken(host, facts)
@@ -74,6 +75,13 @@ def _clock(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             " refuses what is signed a quarter of an hour off",
             "keep time on both (systemd-timesyncd or chrony), then look at: timedatectl",
         )
+
+
+def _key_files(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """What services are to find their keys by."""
+    for path, why in facts.get("key_files", {}).items():
+        remedy = "put it there, readable by uid 1000 like the folder it is in, or correct alluxio_aws"
+        yield Finding(f"{host}: {path}", "not readable by uid 1000", why, remedy)
 
 
 def _propagation(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:

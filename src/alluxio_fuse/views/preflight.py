@@ -76,12 +76,15 @@ def findings(
     saved: Plan | None = None,
     plaintext: Results = (),
     variables: Mapping[str, Any] | None = None,
+    delivery: Mapping[str, Any] | None = None,
 ) -> Findings:
     """Everything that speaks against the hosts of an inventory, of what is known of them.
 
     reached: those of them that answered. fleet: {host: {groups, variables, facts}}; saved: the plan that is kept to
     where they are a part of the fleet. cluster: as the module `cluster_facts` returns it. plaintext: files as the
-    module `plaintext_secrets` returns them; variables: those of a host, which may allow them.
+    module `plaintext_secrets` returns them; variables: those of a host, which may allow them. delivery: what was looked
+    at of the image of pods, as `alluxio_fuse.preflight.delivery` reads it; nothing where pods pull it. Without a fleet,
+    the variables are held to it, too.
     """
     found: list[dict[str, Any]] = []
     if fleet is not None:
@@ -90,5 +93,7 @@ def findings(
         found += map(asdict, cluster_findings(cluster, list(inventory)))
     if reached is not None:
         found += preflight.silent(inventory, reached)
+    if delivery:
+        found += preflight.undelivered(delivery, (variables or {}) if fleet is None else {})
     found += preflight.plaintext(plaintext, variables or {})
     return Findings(found=found, text=preflight.findings_text(found))

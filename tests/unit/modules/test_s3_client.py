@@ -9,6 +9,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores,
 from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
 
 ENDPOINT = "https://s3.example.com"
+UNSAID = "neither s3.anonymous nor s3.credential_chain is true"
 
 
 class Asked(Exception):  # noqa: N818 - ends a request before it leaves
@@ -55,13 +56,19 @@ def test_an_anonymous_request_is_not_signed() -> None:
 @pytest.mark.parametrize(
     ("settings", "keys", "state", "detail"),
     [
-        ({}, ("", ""), "keyless", "no access_key and no secret_key given, and s3.anonymous is not true"),
-        ({"anonymous": False}, ("AK", ""), "keyless", "no secret_key given, and s3.anonymous is not true"),
+        ({}, ("", ""), "keyless", f"no access_key and no secret_key given, and {UNSAID}"),
+        ({"anonymous": False}, ("AK", ""), "keyless", f"no secret_key given, and {UNSAID}"),
         (
             {"anonymous": True},
             ("AK", "SK"),
             "contradictory",
             "keys are given, and s3.anonymous says to read without any",
+        ),
+        (
+            {"credential_chain": True},
+            ("AK", "SK"),
+            "contradictory",
+            "keys are given, and s3.credential_chain says to look for them",
         ),
     ],
 )

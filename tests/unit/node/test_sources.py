@@ -29,6 +29,24 @@ def test_counted(tmp_path: Path) -> None:
     assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
 
 
+def test_a_file_that_a_user_cannot_read_is_told(tmp_path: Path) -> None:
+    for name, text in (("right", "key"), ("empty", "")):
+        (tmp_path / name).write_text(text)
+    paths = [str(tmp_path / name) for name in ("right", "empty", "none", "")]
+    assert sources.unreadable(paths, ME) == {
+        str(tmp_path / "empty"): "it is empty",
+        str(tmp_path / "none"): "No such file or directory",
+        str(tmp_path): "Is a directory",
+    }
+
+
+@pytest.mark.skipif(ME != 0, reason="only root can ask for another user")
+def test_a_file_is_read_as_its_reader(tmp_path: Path) -> None:
+    (tmp_path / "closed").write_text("key")
+    (tmp_path / "closed").chmod(0o600)
+    assert sources.unreadable([str(tmp_path / "closed")], 1000) == {str(tmp_path / "closed"): "Permission denied"}
+
+
 def test_without_its_marker_a_source_is_foreign(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(b"x")
     (tmp_path / ".dataset").write_bytes(b"imagenet\n")

@@ -168,9 +168,10 @@ def test_questions_survive_any_input() -> None:
 
 @pytest.mark.parametrize(("said", "meant"), [("yes", True), ("false", False), (True, True), ("perhaps", False)])
 def test_a_store_is_reached_as_its_switches_mean(said: object, meant: bool) -> None:
-    bucket = {"name": "b", "source": "s3://b/x", "s3": {"region": "eu-1", "path_style": said, "anonymous": said}}
+    switches = ("path_style", "anonymous", "credential_chain")
+    bucket = {"name": "b", "source": "s3://b/x", "s3": {"region": "eu-1", **dict.fromkeys(switches, said)}}
     (store,) = preflight.questions({"alluxio_datasets": [bucket]})["object_stores"]
-    assert store["store"] == {"region": "eu-1", "path_style": meant, "anonymous": meant}
+    assert store["store"] == {"region": "eu-1", **dict.fromkeys(switches, meant)}
 
 
 def test_a_marker_is_asked_for_where_its_source_is_a_folder() -> None:
