@@ -124,7 +124,8 @@ def test_killed_at_random_moments_nothing_is_read_twice(warmed: Warmed) -> None:
 def test_cancel_while_it_runs_and_resume(warmed: Warmed) -> None:
     succeed(warmed.play(evict=True, into="stage"))
     assert warmed.copies() == set()
-    succeed(warmed.play(background=True, bandwidth="4Mi", into="stage"))
+    begun = warmed.on_node("start", "--into", "stage", "--bandwidth", "4Mi", "--background")
+    assert begun.returncode == 0, begun
     name = warmed.last()["id"]
     until("it copies", lambda: warmed.last()["done_files"] > 10)
     assert warmed.on_node("cancel", name).returncode == 0
