@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 WEED = Path(sys.executable).with_name("weed")
 HTTPS_PORT = 17834
+SERVICES = ("master", "volume", "filer", "s3")
 TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 SETTINGS = {
     "master.telemetry": "false",
@@ -140,6 +142,20 @@ def own_address() -> str:
     return f"127.{high % 127 + 1}.{middle}.{low or 255}"
 
 
+def own_sockets(folder: Path, address: str) -> list[str]:
+    """What `weed` runs a store with beside those of other test runs.
+
+    Its services call each other through sockets in /tmp that are named by their ports: with the same ports, one store
+    would list and change what another one holds.
+    """
+    held = [socket.create_server((address, 0)) for _ in SERVICES]
+    ports = {f"{service}.port.grpc": one.getsockname()[1] for service, one in zip(SERVICES, held, strict=True)}
+    for one in held:
+        one.close()
+    files = {f"{service}.localSocket": folder / f"{service}.sock" for service in ("filer", "s3")}
+    return [f"-{name}={value}" for name, value in {**ports, **files}.items()]
+
+
 class RestartableStore:
     """A store on loopback that can be taken away, and comes back with what it held."""
 
@@ -147,13 +163,13 @@ class RestartableStore:
         self._folder = folder
         self.address = own_address()
         self.about = prepare(folder, self.address)
+        self._command = [str(WEED), *arguments(folder, self.address), *own_sockets(folder, self.address)]
 
     def start(self) -> None:
         """Run it, until it serves."""
         log = self._folder / "weed.log"
         with log.open("w") as output:
-            command = [str(WEED), *arguments(self._folder, self.address)]
-            process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self._folder)
+            process = subprocess.Popen(self._command, stdout=output, stderr=output, cwd=self._folder)
         self._process, self.about = process, replace(self.about, pid=process.pid)
         wait(self.about, lambda: None if process.poll() is None else log.read_text()[:3000])
 
