@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
 
 LOOK_S = 2.0
-PATIENCE_S = 60.0  # until somebody carries the task out
+PATIENCE_S = 60.0  # without a sign of the container that carries tasks out
 WAITING = ("start", "watch", "resume")
 
 

@@ -28,7 +28,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Nod
 SLICE_S = 2.0  # of copying, before others are let in
 TRIES = 5
 FIRST_REST_S = 5.0
-BATCH = 256  # files that are compared before somebody may cancel
+BATCH = 256  # files that are compared between two looks whether a user has cancelled
 PROCESSES = 4
 UNSTAGED = "is not staged"
 

@@ -1,7 +1,8 @@
 """Warm-up tasks of a node: a folder for each, which outlives runs, containers and restarts of the node.
 
-The folder of warm-up has the node's description (`node.json`), a file that whoever carries tasks out touches
-(`alive`), and the tasks. A task is written once and carried out by one program alone; others say what they want of it.
+The folder of warm-up has the node's description (`node.json`), a file that the container touches while it carries tasks
+out (`alive`), and the tasks. A task is written once and carried out by one program alone; others say what they want of
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WAITING, RUNNING, RETRYING = "waiting", "running", "retrying"
 DONE, INCOMPLETE, CANCELED = "done", "incomplete", "canceled"
 ENDED = (DONE, INCOMPLETE, CANCELED)
 KEPT = 50  # tasks that ended, the newest
-SILENT_S = 30.0  # after which nobody carries tasks out
+SILENT_S = 30.0  # without a touch, after which the container counts as gone
 
 
 class TaskError(ValueError):
@@ -189,7 +190,7 @@ def ask(folder: str, name: str, wanted: str) -> bool:
 
 
 def keep(folder: str, name: str, state: State) -> None:
-    """Notes how far a task is; for whoever carries it out."""
+    """Notes how far a task is; the program that carries it out calls it."""
     _write(_of(folder, name) / STATE, dataclasses.asdict(replace(state, at=time.time())))
 
 
@@ -209,7 +210,7 @@ def touch(folder: str) -> None:
 
 
 def is_alive(folder: str) -> bool:
-    """Whether somebody carries tasks out."""
+    """Whether the container carries tasks out."""
     try:
         return time.time() - Path(folder, ALIVE).stat().st_mtime < SILENT_S
     except FileNotFoundError:

@@ -109,7 +109,7 @@ def _of(node: Node, names: Iterable[str]) -> list[tuple[str, warm_tasks.Place]]:
 
 
 def told(folder: str, name: str = "") -> list[dict[str, Any]]:
-    """Tasks with their states, as one dictionary each; alive: whether somebody carries tasks out here."""
+    """Tasks with their states, as one dictionary each; alive: whether the container runs here."""
     found = [warm_tasks.one(folder, name)] if name else warm_tasks.listed(folder)
     alive = warm_tasks.is_alive(folder)
     return [

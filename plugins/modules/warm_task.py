@@ -137,7 +137,6 @@ def answer(module: AnsibleModule) -> dict[str, Any]:
     changed = verb == "start"
     if verb == "start" and not check:
         warming.start(folder, _wish(said), name, {"began": time.time()})
-        Path(said["filelist"]).unlink(missing_ok=True) if said["filelist"] else None
     if verb in ("cancel", "resume") and not check:
         changed = warm_tasks.ask(folder, name, "cancel" if verb == "cancel" else "run")
     tasks = warming.told(folder, "" if verb == "list" or (verb == "start" and check) else name)

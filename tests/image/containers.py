@@ -35,6 +35,23 @@ def on_loopback() -> dict[str, str]:
     return {**ports, **{f"alluxio.{name}.bind.host": "127.0.0.1" for name in bound}}
 
 
+def throwaway(quota: str) -> dict[str, str]:
+    """Properties of one Alluxio of throwaway containers, whose worker keeps so much in a folder."""
+    return {
+        "alluxio.master.hostname": "127.0.0.1",
+        "alluxio.worker.hostname": "127.0.0.1",
+        "alluxio.master.journal.type": "UFS",
+        "alluxio.master.journal.folder": "/journal",
+        "alluxio.master.metastore.dir": "/tmp/metastore",
+        "alluxio.master.mount.table.root.ufs": "/namespace",
+        "alluxio.worker.tieredstore.level0.alias": "SSD",
+        "alluxio.worker.tieredstore.level0.dirs.path": "/tier",
+        "alluxio.worker.tieredstore.level0.dirs.quota": quota,
+        "alluxio.worker.ramdisk.size": quota,
+        **on_loopback(),
+    }
+
+
 @contextmanager
 def folder_with_mounts(folder: Path) -> Iterator[Path]:
     """A folder whose `mnt` shows on this machine what containers mount below it."""

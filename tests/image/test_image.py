@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bundle import main_pid, until
-from containers import FUSE_DEVICE, IMAGE, Containers, folder_with_mounts, on_loopback, run
+from containers import FUSE_DEVICE, IMAGE, Containers, folder_with_mounts, run, throwaway
 from fleets import local
 
 from alluxio_fuse.plan import plan
@@ -33,22 +33,12 @@ class Cluster(Containers):
             os.chown(folder / name, 1000, 1000)
         self.fill(seed=1)
         properties = {
-            "alluxio.master.hostname": "127.0.0.1",
+            **throwaway("256MB"),
             "alluxio.job.master.hostname": "127.0.0.1",
-            "alluxio.worker.hostname": "127.0.0.1",
-            "alluxio.master.journal.type": "UFS",
-            "alluxio.master.journal.folder": "/journal",
-            "alluxio.master.metastore.dir": "/tmp/metastore",
-            "alluxio.master.mount.table.root.ufs": "/namespace",
-            "alluxio.worker.tieredstore.level0.alias": "SSD",
-            "alluxio.worker.tieredstore.level0.dirs.path": "/tier",
-            "alluxio.worker.tieredstore.level0.dirs.quota": "256MB",
-            "alluxio.worker.ramdisk.size": "256MB",
             "alluxio.user.client.cache.enabled": "true",
             "alluxio.user.client.cache.dirs": "/cache",
             "alluxio.user.client.cache.size": "64MB",
             "alluxio.fuse.jnifuse.libfuse.version": "3",
-            **on_loopback(),
         }
         (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         (folder / "site.properties").chmod(0o644)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from aws_stand_in import ROLE_ARN, Lent, aws_stand_in
 from bundle import until
-from containers import IMAGE, Containers, on_loopback, run
+from containers import IMAGE, Containers, run, throwaway
 from fleets import local
 from object_store import object_store, own_address
 
@@ -60,19 +60,7 @@ class Services(Containers):
         for name in ("journal", "namespace", "tier", "aws"):
             (folder / name).mkdir()
             os.chown(folder / name, 1000, 1000)
-        properties = {
-            "alluxio.master.hostname": "127.0.0.1",
-            "alluxio.worker.hostname": "127.0.0.1",
-            "alluxio.master.journal.type": "UFS",
-            "alluxio.master.journal.folder": "/journal",
-            "alluxio.master.metastore.dir": "/tmp/metastore",
-            "alluxio.master.mount.table.root.ufs": "/namespace",
-            "alluxio.worker.tieredstore.level0.alias": "SSD",
-            "alluxio.worker.tieredstore.level0.dirs.path": "/tier",
-            "alluxio.worker.tieredstore.level0.dirs.quota": "64MB",
-            "alluxio.worker.ramdisk.size": "64MB",
-            **on_loopback(),
-        }
+        properties = throwaway("64MB")
         (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         self.endpoint, self.environment = endpoint, environment
 

@@ -15,7 +15,7 @@ import leftovers
 import pytest
 import trees
 from aws_stand_in import Lent, aws_stand_in
-from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, succeed
+from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook
 from object_store import ObjectStore, own_address
 
 NAME = "found"
@@ -75,15 +75,6 @@ def variables(lent: Lent, dataset: dict[str, Any], profile: Path) -> Iterator[di
             "alluxio_check_passes": 1,
             **C1_ALONE,
         }
-
-
-@pytest.fixture(scope="module")
-def first(variables: dict[str, Any]) -> Iterator[Run]:
-    """The first run of the whole job, as talkative as it can be."""
-    leftovers.remove_deployment(variables)
-    succeed(playbook("playbooks/image.yml"))
-    with leftovers.deployment(variables):
-        yield judged(playbook("site.yml", "-vvv", **variables))
 
 
 def test_every_byte(first: Run, directory: Path, lent: Lent) -> None:

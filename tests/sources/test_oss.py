@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import leftovers
 import pytest
 import trees
 from bundle import C1_ALONE, CHECKOUT, Run, judged, latest, playbook, podman, succeed, until
@@ -62,15 +61,6 @@ def variables(serving: Serving, former: tuple[str, str]) -> dict[str, Any]:
         "alluxio_check_passes": 1,
         **C1_ALONE,
     }
-
-
-@pytest.fixture(scope="module")
-def first(variables: dict[str, Any]) -> Iterator[Run]:
-    """The first run of the whole job, as talkative as it can be."""
-    leftovers.remove_deployment(variables)
-    succeed(playbook("playbooks/image.yml"))
-    with leftovers.deployment(variables):
-        yield judged(playbook("site.yml", "-vvv", **variables))
 
 
 def test_every_byte(first: Run, serving: Serving, directory: Path) -> None:

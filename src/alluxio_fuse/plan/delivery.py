@@ -14,7 +14,8 @@ from alluxio_fuse.plan.values import Value
 VARIABLE: Final = "alluxio_kubernetes.image"
 #: registry/repository:tag, where a registry's name is told from a folder's by a dot, a port, or `localhost`.
 _NAME: Final = re.compile(r"(?P<registry>localhost|[\w-]+(\.[\w-]+)+(?=[:/])|[\w.-]+(?=:\d))(:\d+)?/[^:@]+:[\w][\w.-]*")
-_BUILT: Final = {"alluxio_version": "2.9.6", "alluxio_java": "17"}
+#: Variables whose default is what the image that the run builds has.
+_BUILT: Final = ("alluxio_version", "alluxio_java")
 
 
 def repository(image: str) -> str:
@@ -68,7 +69,9 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
     if said.by == "import" and (intent.capabilities.by_fluid or not intent.alluxio_kubernetes.node_access):
         reason = "the inventory does not reach the nodes, into whose containerd the image would go"
         yield Finding(f"{VARIABLE}.by", "import", reason, "write push, with a registry that nodes reach")
-    for variable, built in _BUILT.items():
-        if (value := str(getattr(intent, variable))) != built:
+    for variable in _BUILT:
+        built = FleetIntent.model_fields[variable].default
+        if (value := getattr(intent, variable)) != built:
             reason = f"the image that the run builds has {built}"
-            yield Finding(variable, value, reason, f"remove it, or bring an image of yours: {VARIABLE}: {{by: pull}}")
+            remedy = f"remove it, or bring an image of yours: {VARIABLE}: {{by: pull}}"
+            yield Finding(variable, str(value), reason, remedy)
