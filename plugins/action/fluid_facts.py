@@ -18,7 +18,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         args = arguments(self._task)
         fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
-        facts = fluid.facts(args["runtime"], args["claims"], args["secrets"])
+        facts = fluid.facts(args["runtime"], args["secrets"])
         return {
             "changed": False,
             "fluid": facts,

@@ -21,6 +21,7 @@ options:
   release: {description: Name of a release whose presence is wanted., type: str, required: true}
   external: {description: Whether another tool is to own that release., type: bool, default: false}
   image: {description: Image of the pod in the dry run., type: str, required: true}
+  claims: {description: Names of PersistentVolumeClaims that hold sources., type: list, elements: str, default: []}
 author: [alluxio-fuse]
 extends_documentation_fragment:
   - alluxio.fuse.kubernetes
@@ -42,9 +43,9 @@ cluster:
     C(python), C(programs) (version of C(helm) and C(kubectl), or null), C(where), C(error), C(version), C(nodes)
     (by name: C(ready), C(why), C(address), C(labels), C(allocatable), C(images)), C(namespace)
     (C(name), C(exists), C(labels)), C(release), C(external) (both as given), C(installed) (whether Helm has
-    the release), C(applied) (C(name), C(labels), C(annotations) of its master's StatefulSet, or null) and
-    C(refused), what the API server says against a privileged pod, in namespace C(default) where C(namespace) is not
-    there yet.
+    the release), C(claims) (by name: C(phase), C(modes), or null), C(applied) (C(name), C(labels), C(annotations) of
+    its master's StatefulSet, or null) and C(refused), what the API server says against a privileged pod, in namespace
+    C(default) where C(namespace) is not there yet.
   type: dict
   returned: always
 """
@@ -87,11 +88,13 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     version = kubernetes.client.VersionApi(client).get_code(_request_timeout=10)
     nodes = {one.metadata.name: node(one) for one in core.list_node(_request_timeout=30).items}
     labels, exists, installed, applied = {}, True, [], None
+    claims: dict[str, Any] = dict.fromkeys(params["claims"])
     try:
         selector = f"owner=helm,name={params['release']},status=deployed"
         installed = core.list_namespaced_secret(params["namespace"], label_selector=selector).items
         labels = dict(core.read_namespace(params["namespace"]).metadata.labels or {})
         applied = _applied(kubernetes.client.AppsV1Api(client), params)
+        claims |= _claims(core, params)
     except kubernetes.client.ApiException as error:
         if error.status != 404:
             raise
@@ -102,7 +105,20 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
         "namespace": {"name": params["namespace"], "exists": exists, "labels": labels},
         "installed": bool(installed),
         "applied": applied,
+        "claims": claims,
         "refused": _refused(core, params, exists),
+    }
+
+
+def _claims(core: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Those of the claims that are there."""
+    if not params["claims"]:
+        return {}
+    found = core.list_namespaced_persistent_volume_claim(params["namespace"]).items
+    return {
+        one.metadata.name: {"phase": one.status.phase or "Pending", "modes": one.spec.access_modes or []}
+        for one in found
+        if one.metadata.name in params["claims"]
     }
 
 
@@ -161,6 +177,7 @@ def main() -> None:
             "release": {"type": "str", "required": True},
             "external": {"type": "bool", "default": False},
             "image": {"type": "str", "required": True},
+            "claims": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
@@ -178,6 +195,7 @@ def main() -> None:
         "external": params["external"],
         "installed": False,
         "applied": None,
+        "claims": {},
         "refused": [],
     }
     try:

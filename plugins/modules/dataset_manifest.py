@@ -34,8 +34,12 @@ attributes:
 options:
   source:
     description: >-
-      The source, C(file:///folder), C(s3://bucket/prefix) or C(oss://bucket/prefix); without it O(path) is looked at.
+      The source, C(file:///folder), C(s3://bucket/prefix), C(oss://bucket/prefix) or C(pvc://claim/folder); without it
+      O(path) is looked at.
     type: str
+  folder:
+    description: Of a claim, where its files are seen.
+    type: path
   path:
     description: File of the manifest (JSON lines).
     type: path
@@ -105,6 +109,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "source": {"type": "str"},
+            "folder": {"type": "path"},
             "path": {"type": "path", "required": True},
             "digest_bytes": {"type": "int", "default": 16 << 30},
             "unreadable_names": {"type": "str", "choices": ["refuse", "skip"], "default": "refuse"},
@@ -165,12 +170,16 @@ def _open(module: AnsibleModule, source: str) -> tuple[Iterable[manifest.Entry],
         keys = {key: params[key] for key in object_stores.KEYS}
         bucket = object_stores.opened(source, params["store"], keys)
         return objects.entries(bucket), objects.digests(bucket), objects.heads(bucket)
-    if source.startswith("file:///"):
-        root = source[len("file://") :]
+    root = params["folder"] if source.startswith("pvc://") else _path(source)
+    if root:
         processes = params["processes"] or len(os.sched_getaffinity(0))
         digests = source_folder.folder_digests(root, processes)
         return source_folder.list_folder(root), digests, source_folder.folder_heads(root)
-    raise ValueError("only file:///, s3:// and oss:// are supported")
+    raise ValueError("only file:///, s3://, oss://, and pvc:// with a folder are supported")
+
+
+def _path(source: str) -> str:
+    return source[len("file://") :] if source.startswith("file:///") else ""
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ author: [alluxio-fuse]
 options:
   dataset: {description: Name of the Dataset., type: str, required: true}
   runtime: {description: What its runtime is to be., type: str, choices: [alluxio, jindo], required: true}
-  claims: {description: Names of PersistentVolumeClaims that hold its source., type: list, elements: str, default: []}
   secrets: {description: Names of Secrets with its keys., type: list, elements: str, default: []}
   deployment: {description: Name of the deployment whose pods are listed., type: str, required: true}
 extends_documentation_fragment:
@@ -31,8 +30,8 @@ RETURN = r"""
 fluid:
   description: >-
     C(crds) (names of Fluid's), C(controllers) (by name: C(replicas), C(ready), C(wakes)), C(driver) (whether its CSI
-    driver is there), C(objects) (Dataset, runtime and DataLoad, by kind), C(claims) (by name: C(phase), C(of_fluid)),
-    C(secrets) (by name, their keys without values) and C(quotas) of the namespace.
+    driver is there), C(objects) (Dataset, runtime and DataLoad, by kind), C(foreign_claim) (whether a claim of the
+    Dataset's name is not Fluid's), C(secrets) (by name, their keys without values) and C(quotas) of the namespace.
   type: dict
   returned: always
 services:

@@ -14,7 +14,7 @@ from alluxio_fuse.plan import Plan, credential_chain
 from alluxio_fuse.plan.intent import Aws
 from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.plan.values import Amounts, amounts
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
@@ -368,13 +368,9 @@ def _same(*paths: str) -> list[str]:
 
 def _source_folders(plan: Plan) -> list[str]:
     """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
-    local = [dataset for dataset in plan.datasets if dataset["source"].startswith("file://")]
-    volumes = {f"{_folder(d)}:{_folder(d)}" + ("" if d["writable"] else ":ro") for d in local}
+    local = [dataset for dataset in plan.datasets if dataset["folder"]]
+    volumes = {f"{d['folder']}:{d['folder']}" + ("" if d["writable"] else ":ro") for d in local}
     return sorted(volumes)
-
-
-def _folder(dataset: PlannedDataset) -> str:
-    return dataset["source"].removeprefix("file://").rstrip("/")
 
 
 def _ready(kind: str, mine: Amounts) -> dict[str, Any]:

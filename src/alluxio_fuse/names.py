@@ -40,6 +40,16 @@ def hidden_parent(name: str, dataset: str) -> str:
     return f"{state_dir(name)}/fuse/{dataset}"
 
 
+def claim_folder(dataset: str) -> str:
+    """Folder in which our pods see the claim that is the source of a dataset."""
+    return f"/sources/{dataset}"
+
+
+def sources_pod(name: str) -> str:
+    """Pod that sees all claims which are sources."""
+    return f"{name}-sources"
+
+
 def component(kind: str, pool: str) -> str:
     """Label of the pods of a kind (`worker`, `fuse-<dataset>`) in a pool: the chart's `alluxio.component`."""
     return f"{kind}.{pool}" if pool else kind

@@ -121,7 +121,7 @@ def _place(dataset: PlannedDataset, stage: Any, state_dir: str) -> Place:
         roots=sorted({dataset["path"], dataset["mount_point"]}, key=lambda path: path != dataset["path"]),
         path=dataset["alluxio_path"],
         block=BLOCK,
-        store=not dataset["source"].startswith("file://"),
+        store=not dataset["folder"],
         copy=copy.path if copy and staged else "",
         folder=copy.folder if copy and staged else "",
         per_file=PER_FILE[copy.medium] if copy and staged else 0,

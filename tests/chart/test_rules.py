@@ -286,3 +286,16 @@ def test_what_nobody_writes_is_mounted_read_only(helm: Helm, volume: Object, wri
         spec = helm.objects(values=values)[kind, f"cache-alluxio-fuse-{name}"]["spec"]["template"]["spec"]
         (source,) = [one for one in spec["volumes"] if one["name"] == "source-a"]
         assert source["persistentVolumeClaim" if "claim" in volume else "nfs"].get("readOnly", False) is not writable
+
+
+def test_another_volume_is_another_source(helm: Helm) -> None:
+    """Caches know a file by the path in pods."""
+
+    def seen(volume: Object) -> str:
+        made = helm.objects(values={"datasets": [{"name": "a", "volume": volume}]})
+        return str(made["ConfigMap", "cache-alluxio-fuse-datasets"]["data"]["a"].splitlines()[0])
+
+    marker = {"marker": {"file": ".dataset", "sha256": "0" * 64}}
+    volumes: list[Object] = [{"claim": "c"}, {"claim": "d"}, {"claim": "c", "subPath": "x"}, {"hostPath": "/c"}]
+    assert len({seen(volume) for volume in volumes}) == len(volumes)
+    assert seen({"hostPath": "/c"} | marker) == seen({"hostPath": "/c"})

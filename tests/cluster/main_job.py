@@ -98,7 +98,7 @@ class Job:
         return {
             name: (pod["metadata"]["uid"], sum(one["restartCount"] for one in pod["status"]["containerStatuses"]))
             for name, pod in self.cluster.pods(NAME).items()
-            if pod["metadata"]["labels"]["app.kubernetes.io/component"] not in ("access", "consumer")
+            if pod["metadata"]["labels"]["app.kubernetes.io/component"] not in ("access", "sources", "consumer")
         }
 
     def store_sent(self) -> int:

@@ -1,4 +1,4 @@
-"""What the tests of platform fluid share: the vendor's models, and the two source systems as plans."""
+"""What the tests of platform fluid share: the vendor's models."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
+from fluid_systems import Nodes, four_nodes
 
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements/fluid.txt"
 sys.path[:0] = [str(ROOT / "tests/chart"), str(ROOT / "tools"), str(ROOT / "tests/support")]
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden objects anew; review the diff")
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +33,6 @@ def fluid() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def nodes() -> dict[str, dict[str, Any]]:
-    """Four nodes of V100, as the module `cluster_facts` returns them."""
-    labels = {"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}
-    return {f"node-{number}": {"labels": labels} for number in range(4)}
+def nodes() -> Nodes:
+    """Four nodes of V100."""
+    return four_nodes()

@@ -53,10 +53,9 @@ class Deployment:
 
     def __init__(self, config: Path, folder: Path) -> None:
         self.config, self.folder = config, folder
-        self.source = folder / "source"
-        self.source.mkdir()
-        for number in range(7):
-            (self.source / f"{number}.bin").write_bytes(bytes([number]) * 1000)
+        self.manifests = folder / "controller"
+        self.manifests.mkdir()
+        (self.manifests / "set.jsonl").write_text("what the pod that sees the claim listed\n")
         self.inventory = folder / "hosts.yml"
         hosts = {"node-0": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}
         groups = {group: {"hosts": {"node-0": {}}} for group in ("masters", "gpu_nodes")}
@@ -70,8 +69,7 @@ class Deployment:
             "alluxio_platform": "fluid",
             "alluxio_image": IMAGE,
             "alluxio_kubernetes": {"kubeconfig": str(self.config)},
-            "alluxio_datasets": [{"name": "set", "source": f"file://{self.source}", "files": 7, "bytes": 7000}],
-            "alluxio_fluid": {"claims": {"set": "source"}},
+            "alluxio_datasets": [{"name": "set", "source": "pvc://source", "files": 7, "bytes": 7000}],
             "alluxio_workload_memory": 0,
             **variables,
         }
@@ -87,6 +85,7 @@ class Deployment:
             "plan_file": str(self.plan(**variables)),
             "state_dir": str(self.folder / "state"),
             "wait": wait,
+            "dataset_controller_dir": str(self.manifests),
             "alluxio_environment": "local",
             "alluxio_credentials": KEYS,
             "plan_run_dir": str(self.folder),
@@ -138,9 +137,11 @@ def test_a_dataset_comes_is_told_and_goes(deployment: Deployment, fluid: StandIn
     pod = json.loads(deployment.kubectl("get", "pod", f"{NAME}-access-node-0", "-o", "json"))
     mounts = {one["mountPath"]: one for one in pod["spec"]["containers"][0]["volumeMounts"]}
     assert mounts[f"/mnt/{NAME}/set/data"]["subPath"] == "set"
-    assert mounts[str(deployment.source)]["readOnly"] is True
-    manifest = (deployment.folder / "state/manifests/set.jsonl").read_text()
-    assert len(manifest.splitlines()) >= 8
+    assert mounts["/sources/set"]["readOnly"] is True
+    assert (deployment.folder / "state/manifests/set.jsonl").read_text() == "what the pod that sees the claim listed\n"
+    lists = json.loads(deployment.kubectl("get", "pod", f"{NAME}-sources", "-o", "json"))["spec"]
+    assert lists["securityContext"]["runAsUser"] == 1000
+    assert [one["mountPath"] for one in lists["containers"][0]["volumeMounts"]][1:] == ["/sources/set"]
 
     again = succeeded(deployment.call("main"))
     assert "changed=0" in again, again[-3000:]

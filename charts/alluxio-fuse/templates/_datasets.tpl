@@ -17,8 +17,13 @@
 {{- if .dataset.source -}}
 {{ .dataset.source | trimSuffix "/" }}
 {{- else -}}
-file:///sources/{{ .dataset.name }}
+file://{{ include "alluxio.datasetFolder" .dataset }}
 {{- end -}}
+{{- end }}
+
+{{- /* Where pods see the volume of a dataset: another volume is in another folder, so that no cache takes it for the former. */ -}}
+{{- define "alluxio.datasetFolder" -}}
+/sources/{{ .name }}.{{ omit .volume "marker" | toJson | sha256sum | trunc 8 }}
 {{- end }}
 
 {{- define "alluxio.datasetParent" -}}

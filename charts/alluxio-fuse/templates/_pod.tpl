@@ -224,7 +224,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- range include "alluxio.datasets" . | fromYamlArray }}
 {{- if .volume }}
 - name: source-{{ .name }}
-  mountPath: /sources/{{ .name }}
+  mountPath: {{ include "alluxio.datasetFolder" . }}
   {{- with .volume.subPath }}
   subPath: {{ . }}
   {{- end }}

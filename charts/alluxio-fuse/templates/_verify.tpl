@@ -19,7 +19,7 @@
 {{- end -}}
 {{- range include "alluxio.datasets" $root | fromYamlArray -}}
 {{- if and .volume (dig "marker" "" .volume) -}}
-{{- $words = concat $words (list "marker" (printf "/sources/%s/%s" .name .volume.marker.file) .volume.marker.sha256) -}}
+{{- $words = concat $words (list "marker" (printf "%s/%s" (include "alluxio.datasetFolder" .) .volume.marker.file) .volume.marker.sha256) -}}
 {{- end -}}
 {{- end -}}
 {{- if $words }}

@@ -14,6 +14,7 @@ from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent import Kubernetes
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
+from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.sources import UNSIGNED
@@ -301,6 +302,8 @@ def _store(dataset: PlannedDataset) -> Amounts:
 
 
 def _origin(source: str, marker: Amounts | None) -> Amounts:
+    if claim := claim_of(source):
+        return {"volume": {"claim": claim.name} | ({"subPath": claim.folder} if claim.folder else {})}
     folder = source.removeprefix("file://")
     if folder == source:
         return {"source": source}

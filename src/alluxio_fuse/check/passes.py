@@ -173,8 +173,8 @@ def _targets(dataset: Mapping[str, Any], kind: Kind) -> Iterator[tuple[str, str,
         yield "mount", stage["path"], "staged", {"medium": stage["medium"]}
     for other in dataset.get("compare", []):
         yield other["name"], other["mount_point"], other.get("state", "worker"), {"metrics": other["metrics"]}
-    if disk := folder(dataset["source"]) or (dataset["disk_copy"] if kind == "small" else None):
-        yield "disk", disk, "disk", {"source": bool(folder(dataset["source"]))}
+    if disk := dataset["folder"] or (dataset["disk_copy"] if kind == "small" else None):
+        yield "disk", disk, "disk", {"source": bool(dataset["folder"])}
 
 
 def _served(dataset: Mapping[str, Any], path: str) -> str:
@@ -195,7 +195,7 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
     limits = [settings.bytes]
     if not settings.disruptive:
         limits.append(PROBE_BYTES)
-    if not folder(dataset["source"]) and kind == "small":
+    if not dataset["folder"] and kind == "small":
         limits.append(COPY_BYTES)
     cache = dataset["client_cache_bytes"]
     resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
@@ -222,11 +222,6 @@ def first_slices(header: Mapping[str, Any], kind: str, state: str) -> int:
     """How many slices a dataset has files for that are read for the first time: `cold`, or of a `worker`."""
     cold = [last for of, name, _, last in _first_slices(header, cold=True) if of == kind and name.startswith("cold")]
     return len(cold) if state == "cold" else len(_cut(max(cold, default=0), header[kind]["files"], FILL_SLICES))
-
-
-def folder(source: str) -> str | None:
-    """The folder that a dataset comes from; None where it is elsewhere."""
-    return source.removeprefix("file://") if source.startswith("file://") else None
 
 
 def before(disruptive: bool) -> str:

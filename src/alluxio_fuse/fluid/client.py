@@ -37,11 +37,12 @@ class FluidClient:
         self._objects = api.CustomObjectsApi(self._client)
         self._namespace, self._dataset = namespace, dataset
 
-    def facts(self, runtime: str, claims: Collection[str], secrets: Collection[str]) -> dict[str, Any]:
+    def facts(self, runtime: str, secrets: Collection[str]) -> dict[str, Any]:
         """What there is of Fluid, and of what a Dataset needs.
 
         Returns {crds: names, controllers: {name: {replicas, ready, wakes}}, driver: bool, objects: {kind: object},
-        claims: {name: {phase, ours}}, secrets: {name: keys}, quotas: [{name, hard, used}]}.
+        foreign_claim: whether the claim of the Dataset's name is not Fluid's, secrets: {name: keys}, quotas: [{name,
+        hard, used}]}.
         """
         definitions = api.ApiextensionsV1Api(self._client).list_custom_resource_definition().items
         crds = sorted(one.metadata.name for one in definitions if one.metadata.name.endswith(f".{GROUP}"))
@@ -55,14 +56,10 @@ class FluidClient:
             "controllers": {one["metadata"]["labels"]["control-plane"]: _controller(one) for one in found},
             "driver": any(one.metadata.name == DRIVER for one in drivers),
             "objects": self.objects() if crds else {},
-            "claims": {
-                one["metadata"]["name"]: {
-                    "phase": one.get("status", {}).get("phase", "Pending"),
-                    "of_fluid": one["spec"].get("storageClassName") == "fluid",
-                }
+            "foreign_claim": any(
+                one["metadata"]["name"] == self._dataset and one["spec"].get("storageClassName") != "fluid"
                 for one in volumes
-                if one["metadata"]["name"] in {*claims, self._dataset}
-            },
+            ),
             "secrets": {
                 one["metadata"]["name"]: sorted(one.get("data") or {})
                 for one in self._plain(self._core.list_namespaced_secret(self._namespace))

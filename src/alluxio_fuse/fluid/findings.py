@@ -22,10 +22,9 @@ def fluid_findings(
     *,
     dataset: str,
     runtime: str,
-    claims: Sequence[str],
     secrets: Sequence[str],
 ) -> Iterator[Finding]:
-    """Findings on what `FluidClient.facts` returned. claims: of sources; secrets: that the user names."""
+    """Findings on what `FluidClient.facts` returned. secrets: that the user names."""
     kind = KINDS[runtime]
     missing = [f"{PLURALS[one]}.data.fluid.io" for one in ("Dataset", kind, "DataLoad")]
     missing = [name for name in missing if name not in facts["crds"]]
@@ -34,8 +33,6 @@ def fluid_findings(
         return
     yield from _controllers(facts, runtime)
     yield from _taken(facts, deployment, dataset, kind)
-    for claim in claims:
-        yield from _claim(facts["claims"].get(claim), claim, dataset)
     for secret in secrets:
         yield from _secret(facts["secrets"].get(secret), secret, dataset)
 
@@ -69,18 +66,8 @@ def _taken(facts: Mapping[str, Any], deployment: str, dataset: str, kind: str) -
         elif other in KINDS.values() and other != kind:
             wanted = "run playbooks/teardown.yml first, then site.yml"
             yield Finding("alluxio_fluid.runtime", kind, f"the Dataset has a {other}", wanted)
-    claim = facts["claims"].get(dataset)
-    if claim and not claim["of_fluid"]:
+    if facts["foreign_claim"]:
         yield Finding(where, dataset, "Fluid makes a claim of that name for readers, and there is another one", remedy)
-
-
-def _claim(found: Mapping[str, Any] | None, claim: str, dataset: str) -> Iterator[Finding]:
-    where = f"alluxio_fluid.claims.{dataset}"
-    if found is None:
-        yield Finding(where, claim, "the namespace has no such PersistentVolumeClaim", "make it, or name another")
-    elif found["phase"] != "Bound":
-        remedy = f"kubectl describe pvc {claim} says what it waits for"
-        yield Finding(where, claim, f"it is {found['phase']}, not Bound", remedy)
 
 
 def _secret(keys: Sequence[str] | None, secret: str, dataset: str) -> Iterator[Finding]:

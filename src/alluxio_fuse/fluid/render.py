@@ -15,6 +15,7 @@ from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.pods import COMPONENT
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent import Fluid, Kubernetes
+from alluxio_fuse.plan.pvc import SCHEME
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import Amounts, amounts
 
@@ -30,10 +31,10 @@ def render(plan: Plan, nodes: Mapping[str, Mapping[str, Any]], *, source: Source
     planned = plan.datasets[0]
     name, into = planned["name"], str(cluster.namespace)
     terms = objects.node_terms(fluid, cluster, nodes, [host for host in plan.nodes if plan.mounts(host)])
-    mounted = source or source_of(planned, fluid.claims)
+    mounted = source or source_of(planned)
     specs = {
         "Dataset": objects.dataset(name, mounted, secret_name(plan), terms, objects.tolerations(cluster)),
-        objects.KINDS[fluid.runtime]: _runtime(plan, fluid, cluster, claimed=mounted.mount_point.startswith("pvc://")),
+        objects.KINDS[fluid.runtime]: _runtime(plan, fluid, cluster, claimed=mounted.mount_point.startswith(SCHEME)),
     }
     said = {"Dataset": fluid.further.dataset, objects.KINDS[fluid.runtime]: fluid.further.runtime}
     findings: list[Finding] = []

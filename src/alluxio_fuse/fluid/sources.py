@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from alluxio_fuse.plan.pvc import SCHEME
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import PlannedDataset
 
@@ -25,10 +26,10 @@ class Source:
     keys: Mapping[str, str]
 
 
-def source_of(dataset: PlannedDataset, claims: Mapping[str, str]) -> Source:
-    """How a dataset's source is mounted. claims: by dataset, the claim (and folder of it) that holds its files."""
+def source_of(dataset: PlannedDataset) -> Source:
+    """How a dataset's source is mounted."""
+    if dataset["source"].startswith(SCHEME):
+        return Source(dataset["source"], {}, {})
     scheme = dataset["source"].partition("://")[0]
-    if scheme == "file":
-        return Source(f"pvc://{claims[dataset['name']]}", {}, {})
     anonymous = UNSIGNED.items() <= dataset["options"].items()
     return Source(dataset["source"], dataset["options"], {} if anonymous else KEYS[scheme])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from alluxio_fuse.kubernetes.claims import claim_findings
 from alluxio_fuse.kubernetes.owner import owner_finding
 from alluxio_fuse.plan.refusals import Finding
 
@@ -38,6 +39,7 @@ def cluster_findings(cluster: Mapping[str, Any], hosts: list[str]) -> Iterator[F
     yield from _pod_security(cluster)
     if owned := owner_finding(cluster):
         yield owned
+    yield from claim_findings(cluster["claims"], cluster["namespace"]["name"])
     for message in cluster["refused"]:
         yield from _refusal(message, cluster["namespace"])
 

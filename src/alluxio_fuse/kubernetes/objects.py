@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.process import SERVICE_UID
 
 Object = dict[str, Any]
 MANAGER = "alluxio-fuse"
@@ -99,26 +100,19 @@ def access_pod(
     folders: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     claims: Mapping[str, str] | None = None,
     stays: bool = False,
+    hosts_mounts: bool = True,
 ) -> Object:
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
-    connects to in place of the node: it sees its host's `folders` ({host: [{path, read_only}]}), and the mounts below
-    `/mnt/<deployment>` or, in place of them, `claims` ({path: claim, or folder of it as claim/folder}), read-only.
+    connects to in place of the node: it sees its host's `folders` ({host: [{path, read_only}]}), `claims` ({path:
+    claim, or folder of it as claim/folder}) read-only, and, with `hosts_mounts`, those below `/mnt/<deployment>`.
     """
     mounts: list[Object] = []
     volumes: list[Object] = []
-    if claims is None:
+    if hosts_mounts:
         root = names.mount_root(deployment)
         mounts.append({"name": "mounts", "mountPath": root, "mountPropagation": "HostToContainer"})
         volumes.append({"name": "mounts", "hostPath": {"path": root, "type": "DirectoryOrCreate"}})
-    mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
-    volumes.append({"name": "state", "emptyDir": {}})
-    for number, (path, claim) in enumerate((claims or {}).items()):
-        name, _, below = claim.partition("/")
-        volumes.append({"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": name, "readOnly": True}})
-        mounts.append(
-            {"name": f"claim-{number}", "mountPath": path, "mountPropagation": "HostToContainer", "readOnly": True}
-            | ({"subPath": below} if below else {})
-        )
+    _see(claims or {}, deployment, mounts, volumes)
     for number, folder in enumerate((folders or {}).get(host, ())):
         volumes.append({"name": f"folder-{number}", "hostPath": {"path": folder["path"], "type": "Directory"}})
         mounts.append(
@@ -149,6 +143,70 @@ def access_pod(
             **({"volumes": volumes} if stays else {}),
         },
     }
+
+
+def sources_pod(
+    hosts: Sequence[str],
+    *,
+    deployment: str,
+    into: str,
+    image: str,
+    claims: Mapping[str, str],
+    pull_secrets: Sequence[str] = (),
+) -> Object:
+    """The pod that lists `claims` ({path: claim, or folder of it as claim/folder}), as the user that services are.
+
+    It runs on one of `hosts`, where the scheduler finds that the claims can be mounted.
+    """
+    mounts: list[Object] = []
+    volumes: list[Object] = []
+    _see(claims, deployment, mounts, volumes)
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [host]}]} for host in hosts]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata(names.sources_pod(deployment), into, deployment, "sources"),
+        "spec": {
+            "affinity": {
+                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+            },
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"operator": "Exists"}],
+            **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
+            "securityContext": {
+                "runAsUser": SERVICE_UID,
+                "runAsGroup": SERVICE_UID,
+                "runAsNonRoot": True,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [
+                {
+                    "name": "sources",
+                    "image": image,
+                    "command": ["sleep", "infinity"],
+                    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+                    "volumeMounts": mounts,
+                }
+            ],
+            "volumes": volumes,
+        },
+    }
+
+
+def _see(claims: Mapping[str, str], deployment: str, mounts: list[Object], volumes: list[Object]) -> None:
+    """Have a pod keep a state folder of its own, and see claims."""
+    mounts.append({"name": "state", "mountPath": names.state_dir(deployment)})
+    volumes.append({"name": "state", "emptyDir": {}})
+    for number, (path, claim) in enumerate(claims.items()):
+        name, _, below = claim.partition("/")
+        volumes.append({"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": name, "readOnly": True}})
+        mounts.append(
+            {"name": f"claim-{number}", "mountPath": path, "mountPropagation": "HostToContainer", "readOnly": True}
+            | ({"subPath": below} if below else {})
+        )
 
 
 def label_patch(

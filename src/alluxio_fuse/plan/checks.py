@@ -12,6 +12,7 @@ from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import nofile
+from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
@@ -44,6 +45,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     """What only makes sense on one platform."""
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
+    _check_claims(intent, problems)
     check_fluid(intent, problems)
     check_credential_chain(intent, problems)
     _refuse_stages(intent, problems)
@@ -77,6 +79,24 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
             problems.refuse(f"alluxio_datasets[{index}].s3.{keyless}", "true", reason, "remove one of the two")
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
+
+
+def _check_claims(intent: FleetIntent, problems: Problems) -> None:
+    """Claims are of a cluster, and are read."""
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        if claim_of(dataset.source) is None:
+            continue
+        if not intent.capabilities.in_pods:
+            problems.refuse(
+                f"alluxio_datasets[{index}].source",
+                dataset.source,
+                f"a claim is mounted into pods, and platform {intent.alluxio_platform} runs none",
+                "mount its filesystem on every node, and write file:///<mount point>, with a marker",
+            )
+        elif dataset.writable and not intent.capabilities.by_fluid:  # which refuses it of every source
+            reason = "a claim is mounted read-only into everything that reads it here"
+            remedy = "remove it, or write to a file:// or s3:// source"
+            problems.refuse(f"alluxio_datasets[{index}].writable", "true", reason, remedy)
 
 
 def _check_readers(intent: FleetIntent, problems: Problems) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from alluxio_fuse.plan.intent import Dataset, FleetIntent, Readers
 from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
 
 #: Below it Fluid tells FUSE its mount point in a variable that no image reads any more.
@@ -38,8 +39,6 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
         )
     for index, dataset in enumerate(datasets):
         yield from _dataset(f"alluxio_datasets[{index}]", dataset, intent)
-    for name in sorted(intent.alluxio_fluid.claims.keys() - {dataset.name for dataset in datasets}):
-        yield Finding(f"alluxio_fluid.claims.{name}", name, "no such dataset", "name one of yours")
     runtime, own = intent.alluxio_fluid.runtime, intent.alluxio_fluid.image
     if own:
         yield from _image("alluxio_fluid.image", own, runtime)
@@ -57,24 +56,13 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
 
 
 def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Finding]:
-    claim = intent.alluxio_fluid.claims.get(dataset.name)
-    if dataset.source.startswith("file://") and claim is None:
-        yield Finding(
-            f"{where}.source",
-            dataset.source,
-            "Fluid reads a folder through a PersistentVolumeClaim, and none is named",
-            f"write alluxio_fluid: {{claims: {{{dataset.name}: <claim>}}}}, also where the folder is on NFS",
-        )
+    if dataset.source.startswith("file://"):
+        reason = "Fluid reads a folder through a PersistentVolumeClaim"
+        remedy = "write pvc://<claim>, or a folder of it after that; also where the folder is on NFS"
+        yield Finding(f"{where}.source", dataset.source, reason, remedy)
     if dataset.source.startswith("oss://"):
         reason = "Fluid was given no oss:// source here yet: temporary keys and other images would fail"
         yield Finding(f"{where}.source", dataset.source, reason, "use platform kubernetes, or see docs/fluid.md")
-    if claim is not None and not dataset.source.startswith("file://"):
-        yield Finding(
-            f"alluxio_fluid.claims.{dataset.name}",
-            claim,
-            f"the source is {dataset.source}, which needs no claim",
-            "remove it, or write source: file:///<where pods shall see the claim>",
-        )
     if dataset.writable:
         reason = "every mount of Fluid's is read-only here: it mounts a claim read-write into master and workers"
         yield Finding(f"{where}.writable", "true", reason, "remove it, or use platform kubernetes")
@@ -82,13 +70,13 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
         reason = "who may mount a claim of Fluid's is said by the rights in its namespace, not by a folder's mode"
         remedy = "remove it, and put the dataset into a namespace (alluxio_kubernetes.namespace) of its readers"
         yield Finding(f"{where}.readers", str(dataset.readers.model_dump()), reason, remedy)
-    if intent.alluxio_fluid.runtime == "jindo" and claim is None:
+    if intent.alluxio_fluid.runtime == "jindo" and claim_of(dataset.source) is None:
         yield from _jindo(where, dataset)
 
 
 def _jindo(where: str, dataset: Dataset) -> Iterator[Finding]:
     """What Jindo reads here: claims."""
-    if not dataset.source.startswith("oss://"):  # which is refused with any runtime
+    if dataset.source.startswith("s3://"):  # what else is no claim is refused with any runtime
         yield Finding(
             f"{where}.source",
             dataset.source,

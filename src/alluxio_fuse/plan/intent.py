@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
+from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
 from alluxio_fuse.plan.stores import instead
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_duration, parse_switch, parse_whole
@@ -22,7 +23,7 @@ Profile = Literal["fio", "tfrecord", "readers", "open-files"]
 MountSetting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
 Java = Annotated[Literal[8, 11, 17, 21, 25], BeforeValidator(parse_whole)]
 Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
-SCHEMES = ("file", "s3", "oss")
+SCHEMES = ("file", "s3", "oss", "pvc")
 
 
 def _wrong(kind: str, reason: str, remedy: str) -> PydanticCustomError:
@@ -46,6 +47,11 @@ def _source(value: str) -> str:
         raise _wrong("secret", "credentials do not belong in a source", "put them in alluxio_credentials")
     if url.scheme == "file" and (url.netloc or not url.path.startswith("/") or url.path == "/"):
         raise _wrong("source", "not an absolute folder", "write file:///absolute/folder")
+    if url.scheme == "pvc":
+        if not is_claim(value):
+            remedy = "write pvc://<name of a PersistentVolumeClaim>, or a folder of it after that"
+            raise _wrong("source", "not a claim", remedy)
+        return value.rstrip("/")
     if url.scheme != "file" and not url.netloc:
         raise _wrong("source", "no bucket", f"write {url.scheme}://bucket/prefix")
     return value.rstrip("/")
@@ -180,7 +186,7 @@ class Dataset(Strict):
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
     source: Annotated[str, AfterValidator(_source)] = Field(
-        description="file:///folder, s3://bucket/prefix or oss://bucket/prefix."
+        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, or pvc://claim/folder of a cluster."
     )
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
@@ -225,7 +231,7 @@ class Dataset(Strict):
         self._is_of_oss()
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
-            raise _wrong("marker", reason, "remove marker: a store is the same for all nodes")
+            raise _wrong("marker", reason, "remove marker: a store or a claim is the same for all nodes")
         if self.writable and self.freshness is None and "freshness" in self.model_fields_set:
             raise _wrong(
                 "freshness", "writable and immutable contradict each other", 'say "within: 10s", or not writable'
@@ -457,12 +463,6 @@ class Kubernetes(Strict):
     keep_journal: Switch = Field(True, description="Whether teardown leaves the journal's claim, and its namespace.")
 
 
-def _claim(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/]+)*", value) or ".." in value.split("/"):
-        raise _wrong("claim", "not a claim", "write the name of a PersistentVolumeClaim, or name/folder of it")
-    return value
-
-
 def _load(value: Any) -> Any:
     """YAML reads a bare `off` as false."""
     return "off" if value is False else value
@@ -487,11 +487,6 @@ class Fluid(Strict):
     """Only for platform `fluid`: what its objects say beside the plan. See docs/fluid.md."""
 
     runtime: Literal["alluxio", "jindo"] = Field("alluxio", description="AlluxioRuntime, or JindoRuntime.")
-    claims: dict[Name, Annotated[str, AfterValidator(_claim)]] = Field(
-        {},
-        description="By dataset with a file:// source, the PersistentVolumeClaim in the namespace that holds those"
-        " files, or claim/folder. Pods see it at the source's path.",
-    )
     image: str = Field(
         "",
         description="Image of the runtime's pods, with a tag. Unset: alluxio_image; with runtime jindo what Fluid's"

@@ -13,6 +13,7 @@ from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.parts import FleetGate, PlannedGate
 from alluxio_fuse.plan.places import mount_parent
 from alluxio_fuse.plan.pools import planned_pools
+from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
@@ -129,6 +130,7 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "name": shape.name,
                 "alluxio_path": f"/{shape.name}",
                 "source": source,
+                "folder": _folder(source, shape.name),
                 "files": shape.files,
                 "bytes": shape.size,
                 "writable": shape.writable,
@@ -145,13 +147,19 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "unreadable_names": dataset.unreadable_names if dataset else "refuse",
                 "sample": None
                 if dataset
-                else {"path": source.removeprefix("file://"), **sample.model_dump(exclude={"name"})},
+                else {"path": _folder(source, shape.name), **sample.model_dump(exclude={"name"})},
             }
         )
     why = (
         "the generated sample: none was named" if not named else "as declared, shapes declared or counted at the source"
     )
     return Value(amount, "datasets", why, "alluxio_datasets")
+
+
+def _folder(source: str, dataset: str) -> str:
+    if claim_of(source):
+        return names.claim_folder(dataset)
+    return source.removeprefix("file://").rstrip("/") if source.startswith("file://") else ""
 
 
 def _residency(fleet: Fleet, client: dict[str, float], share: dict[str, float], alike: Any) -> Value[dict[str, Any]]:

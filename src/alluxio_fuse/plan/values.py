@@ -53,11 +53,16 @@ Amounts = dict[str, Any]
 
 
 class PlannedDataset(TypedDict):
-    """A dataset as the plan of a fleet has it. `sample`: how it is made, where none was named."""
+    """A dataset as the plan of a fleet has it.
+
+    folder: in which nodes see its files, or our pods if it is a claim; "" of an object store. sample: how it is made,
+    where none was named.
+    """
 
     name: str
     alluxio_path: str
     source: str
+    folder: str
     files: int
     bytes: int
     writable: bool

@@ -9,6 +9,8 @@ from alluxio_fuse import names
 from alluxio_fuse.claims import claims
 from alluxio_fuse.plan.intent import FleetIntent
 from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
+from alluxio_fuse.plan.pvc import claims as source_claims
+from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
 from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.units import parse_switch, parse_whole
@@ -20,10 +22,11 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}], platform,
-    verbs: of its role, lacks: {playbook: why not}, image, folders: [{path, read_only}]}`, the last being what a pod
-    that stands in for the node sees of it, and `kubernetes`, used where services run in pods: `{kubeconfig, context,
-    namespace, node_access, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal, secrets,
+    directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}],
+    claimed: [{name, source, folder}] of sources that are claims, platform, verbs: of its role, lacks: {playbook: why
+    not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder:
+    claim} of what is claimed, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal, secrets,
     fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
@@ -36,6 +39,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     stores = [d for d in datasets if str(d.get("source")).startswith(OBJECT_STORES)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
+    claimed = {dataset: source for dataset, source in sources.items() if can.in_pods and is_claim(source)}
     tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
     version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
@@ -43,7 +47,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "verbs": list(can.verbs),
         "lacks": dict(can.lacks),
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
-        "kubernetes": _cluster(variables, name, can),
+        "kubernetes": {**_cluster(variables, name, can), "claims": source_claims(claimed)},
         "folders": [
             *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
             *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
@@ -83,6 +87,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             for name in ("profile_file", "token_file")
             if isinstance(path := _mapping(variables.get("alluxio_aws")).get(name), str) and platform == "containers"
         ],
+        "claimed": [
+            {"name": dataset, "source": source, "folder": names.claim_folder(dataset)}
+            for dataset, source in claimed.items()
+        ],
         "object_stores": [{"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores],
     }
 
@@ -117,15 +125,9 @@ def _delivery(value: Any) -> dict[str, Any]:
 
 
 def _fluid(variables: Mapping[str, Any]) -> dict[str, Any]:
-    said = _mapping(variables.get("alluxio_fluid"))
     datasets = [one for one in _list(variables.get("alluxio_datasets")) if isinstance(one, dict)]
-    first, claims = datasets[0] if datasets else {}, _mapping(said.get("claims"))
-    name, folder = str(first.get("name", "")), str(first.get("source", "")).removeprefix("file://").rstrip("/")
-    return {
-        "runtime": str(said.get("runtime", "alluxio")),
-        "dataset": name,
-        "folders": {folder: str(claims[name])} if name in claims else {},
-    }
+    said, first = _mapping(variables.get("alluxio_fluid")), datasets[0] if datasets else {}
+    return {"runtime": str(said.get("runtime", "alluxio")), "dataset": str(first.get("name", ""))}
 
 
 def _list(value: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from alluxio_fuse.check.passes import before, folder
+from alluxio_fuse.check.passes import before
 from alluxio_fuse.plan.intent import Train
 
 Run = dict[str, Any]
@@ -81,7 +81,7 @@ def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: boo
 
 def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tuple[str, Run]]:
     """Each path by its name in the table, with its folder (None: batches are made up)."""
-    here = folder(dataset["source"])
+    here = dataset["folder"]
     yield "synthetic", {"root": None}
     if here:
         yield "source", {"root": here}

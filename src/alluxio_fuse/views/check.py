@@ -75,11 +75,10 @@ def warm_steps(
 def check_passes(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Mapping[str, Any]) -> CheckPasses:
     """The passes of a check on a dataset, whose manifest has this header."""
     how = passes.CheckSettings.model_validate(settings)
-    here = passes.folder(dataset["source"])
     return CheckPasses(
         rounds=passes.rounds(header, dataset, how),
         together=passes.together(header, dataset, how),
-        copied=0 if here else passes.files_to_read(header, "small", dataset, how),
+        copied=0 if dataset["folder"] else passes.files_to_read(header, "small", dataset, how),
     )
 
 

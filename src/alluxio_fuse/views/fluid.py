@@ -72,7 +72,6 @@ def fluid_findings(facts: Mapping[str, Any], deployment: str, *, cluster: Cluste
         deployment,
         dataset=said["dataset"],
         runtime=said["runtime"],
-        claims=[claim.partition("/")[0] for claim in said["folders"].values()],
         secrets=list(cluster["secrets"].values()),
     )
     every = [asdict(one) for one in found]
@@ -86,20 +85,23 @@ def fluid_pods(
     cluster: Cluster,
     image: str,
     hosts: Sequence[str],
+    inventory: Sequence[str] = (),
     folders: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[Object]:
-    """The pods that stand in for nodes: they see the source's claim, and the Dataset's where it is Bound.
+    """The pods that stand in for nodes, and that which lists the source's claim.
 
-    folders: by host, {path, read_only} of what a pod sees of its node; a source's is its claim.
+    The former see that claim, too, and the Dataset's where it is Bound. folders: by host, {path, read_only} of what a
+    pod sees of its node. inventory: all nodes of ours, on one of which the claim is listed.
     """
     said = cluster["fluid"]
     bound = state.bound(facts["objects"])
-    claims = dict(said["folders"])
+    claims = dict(cluster["claims"])
     if bound:
         claims[names.mount_point(deployment, said["dataset"])] = f"{said['dataset']}/{said['dataset']}"
-    own = {host: [one for one in (folders or {}).get(host, ()) if one["path"] not in said["folders"]] for host in hosts}
-    shape = {"deployment": deployment, "into": cluster["namespace"], "image": image}
+    into, pull_secrets = cluster["namespace"], cluster["pull_secrets"]
+    shape: dict[str, Any] = {"deployment": deployment, "into": into, "image": image, "pull_secrets": pull_secrets}
+    seen: dict[str, Any] = {"folders": folders, "claims": claims, "stays": True, "hosts_mounts": False}
     return [
-        objects.access_pod(host, **shape, pull_secrets=cluster["pull_secrets"], folders=own, claims=claims, stays=True)
-        for host in hosts
+        *(objects.access_pod(host, **shape, **seen) for host in hosts),
+        *([objects.sources_pod(inventory, **shape, claims=cluster["claims"])] if cluster["claims"] else []),
     ]

@@ -70,9 +70,10 @@ class Release:
 
     namespace: the object. command: runs the Alluxio CLI in the first master. password_secret: the name of the Secret
     with the password of Alluxio's ports. secrets: by dataset, the name of the Secret with its keys. trust: the
-    ConfigMap with certificates of private object stores, None without any. access_pods: on each node, what Ansible
-    connects to in its place. pull_pods: on nodes without the image, what has it pulled. reader_files: the ConfigMap
-    that consumer pods read with, None without manifests.
+    ConfigMap with certificates of private object stores, None without any. access_pods: what Ansible connects
+    to: on each node that it does not reach, in its place, and where sources are claims, what lists them. pull_pods: on
+    nodes without the image, what has it pulled. reader_files: the ConfigMap that consumer pods read with, None without
+    manifests.
     """
 
     namespace: Object
@@ -94,6 +95,7 @@ def release(
     image: str = "",
     hosts: Sequence[str] = (),
     folders: Mapping[str, Resources] | None = None,
+    inventory: Sequence[str] = (),
     nodes: Mapping[str, Mapping[str, Any]] | None = None,
     reader: str = "",
     manifests: Mapping[str, str] | None = None,
@@ -102,19 +104,23 @@ def release(
     """Names and objects of ours beside the chart.
 
     datasets: those with keys that the user gave; authorities: texts of private CAs. hosts: on which pods run `image`;
-    folders: what pods see of each of them; nodes: as the module `cluster_facts` returns them. reader: source of the
-    program that consumer pods run; manifests: by dataset. container: of the master's pod that has the Alluxio CLI.
+    folders: what pods see of each of them; inventory: all nodes of ours, on one of which claims are listed; nodes: as
+    the module `cluster_facts` returns them. reader: source of the program that consumer pods run; manifests: by
+    dataset. container: of the master's pod that has the Alluxio CLI.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
     without = objects.without_image(nodes, hosts, image) if nodes is not None else []
+    claims, unreached = cluster["claims"], [] if cluster["node_access"] else hosts
+    seen: dict[str, Any] = {"folders": folders, "claims": claims, "stays": True}
+    in_place = [objects.access_pod(host, **shape, **seen) for host in unreached]
     return Release(
         namespace=objects.namespace(into, deployment),
         command=objects.alluxio_command(deployment, into, cluster["kubeconfig"], cluster["context"], container),
         password_secret=objects.password_name(deployment),
         secrets=objects.secret_names(deployment, cluster["secrets"], datasets),
         trust=objects.trust(deployment, into, _certificates(authorities)) if authorities else None,
-        access_pods=[objects.access_pod(host, **shape, folders=folders, stays=True) for host in hosts],
+        access_pods=[*in_place, *([objects.sources_pod(inventory, **shape, claims=claims)] if claims else [])],
         pull_pods=[objects.access_pod(host, **shape) for host in without],
         reader_files=readers.reader_files(deployment, into, reader, manifests) if manifests is not None else None,
     )

@@ -45,8 +45,9 @@ def planner_facts(
 ) -> dict[str, Any]:
     """Facts as the planner reads them: those of a node, joined by what other modules found.
 
-    node, node_access: of the cluster. stores: results of `object_store_facts`; readers: results of `mount_users`; both
-    in a loop. names: as `fleet_names` returns them. containers: what `podman inspect` says of those with our names.
+    node, node_access: of the cluster. stores: results of `object_store_facts` and `claim_facts`; readers: results of
+    `mount_users`; all in a loop. names: as `fleet_names` returns them. containers: what `podman inspect` says of those
+    with our names.
     """
     joined = with_node(facts, node, node_access)
     return {

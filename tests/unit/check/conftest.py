@@ -83,6 +83,7 @@ def measured(passed: Made) -> dict[str, Any]:
         "name": "imagenet",
         "host": "node1",
         "source": "file:///data/imagenet",
+        "folder": "/data/imagenet",
         "mount_point": MOUNT,
         "client_cache_bytes": 2_000_000_000,
         "residency": {"client_cache": 1.0},

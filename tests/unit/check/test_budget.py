@@ -21,7 +21,13 @@ from check.made import HEADER, MOUNT, Made
 
 READ_PASS = Path(__file__).parents[3] / "plugins/modules/read_pass.py"
 HARMLESS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": False}
-DATASET = {"mount_point": MOUNT, "source": "s3://bucket/set", "client_cache_bytes": 1 << 40, "disk_copy": "/copy"}
+DATASET = {
+    "mount_point": MOUNT,
+    "source": "s3://bucket/set",
+    "folder": "",
+    "client_cache_bytes": 1 << 40,
+    "disk_copy": "/copy",
+}
 
 
 def one(**changed: Any) -> dict[str, Any]:

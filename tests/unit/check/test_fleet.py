@@ -127,7 +127,13 @@ def test_without_a_gate_it_is_told_and_not_judged(nodes: list[Measured]) -> None
 
 
 def test_every_node_has_the_same_number_of_passes_to_begin_together() -> None:
-    dataset = {"mount_point": MOUNT, "source": "s3://b/s", "client_cache_bytes": 1 << 40, "disk_copy": "/copy"}
+    dataset = {
+        "mount_point": MOUNT,
+        "source": "s3://b/s",
+        "folder": "",
+        "client_cache_bytes": 1 << 40,
+        "disk_copy": "/copy",
+    }
     settings = passes.CheckSettings.model_validate(SETTINGS)
     both = passes.together(HEADER, dataset, settings)
     assert [(one["path"], one["state"], one["kind"]) for one in both] == [

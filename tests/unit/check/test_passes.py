@@ -15,6 +15,7 @@ SETTINGS = passes.CheckSettings(passes=5, readers=4, seed=1, bytes=1 << 32, disr
 DATASET = {
     "mount_point": MOUNT,
     "source": "file:///data",
+    "folder": "/data",
     "client_cache_bytes": 2_000_000_000,
     "disk_copy": "/copy",
 }
@@ -111,7 +112,10 @@ def test_nothing_is_dropped_where_nothing_may_be_disturbed() -> None:
 
 
 def test_a_source_elsewhere_is_compared_with_a_copy_of_small_files() -> None:
-    head, remote = header(10_000, 6), DATASET | {"source": "s3://bucket/set", "client_cache_bytes": 1 << 40}
+    head, remote = (
+        header(10_000, 6),
+        DATASET | {"source": "s3://bucket/set", "folder": "", "client_cache_bytes": 1 << 40},
+    )
     rounds = passes.rounds(head, remote, SETTINGS)
     disk = [one for one in rounds if one["path"] == "disk"]
     assert {(one["root"], one.get("select", one["kind"])) for one in disk} == {("/copy", "small")}

@@ -21,6 +21,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
     dataset = {
         "name": "sample",
         "source": f"file://{state}/sample",
+        "folder": f"{state}/sample",
         "alluxio_path": "/sample",
         "mount_point": "{{ folder }}/{{ inventory_hostname }}/sample",
         "client_cache_bytes": 1 << 30,

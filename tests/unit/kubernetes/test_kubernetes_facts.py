@@ -41,6 +41,7 @@ def cluster(**more: Any) -> dict[str, Any]:
         "external": False,
         "installed": False,
         "applied": None,
+        "claims": {},
         "refused": [],
         **more,
     }

@@ -72,6 +72,20 @@ def test_a_pod_that_only_proves_the_image_sees_nothing_of_its_node() -> None:
     assert pod["spec"]["containers"][0]["command"] == ["true"]
 
 
+def test_the_pod_that_lists_claims_is_the_services_user_and_changes_nothing() -> None:
+    claims = {"/sources/a": "nfs/train", "/sources/b": "nfs"}
+    spec = objects.sources_pod(["n", "m"], deployment="d", into="ns", image="i", claims=claims)["spec"]
+    assert (spec["securityContext"]["runAsUser"], "fsGroup" in spec["securityContext"]) == (1000, False)
+    assert [one["persistentVolumeClaim"] for one in spec["volumes"][1:]] == [{"claimName": "nfs", "readOnly": True}] * 2
+    seen = spec["containers"][0]["volumeMounts"][1:]
+    assert [(one["mountPath"], one.get("subPath"), one["readOnly"]) for one in seen] == [
+        ("/sources/a", "train", True),
+        ("/sources/b", None, True),
+    ]
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [term["matchFields"][0]["values"] for term in terms] == [["n"], ["m"]]
+
+
 FOLDERS = {
     "n": [{"path": "/mnt/nvme", "read_only": False}, {"path": "/data/set", "read_only": True}],
     "m": [{"path": "/mnt/other", "read_only": False}],

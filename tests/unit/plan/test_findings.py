@@ -63,7 +63,7 @@ def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: s
         ({"cache": {"share": 0.5, "pin": True}}, "", "pin or share"),
         ({"bytes": None, "files": None}, ".files", "give files and bytes"),
         ({"through": "under_store"}, ".through", "through: cluster"),
-        ({"marker": MARKER}, "", "a store is the same for all nodes"),
+        ({"marker": MARKER}, "", "a store or a claim is the same for all nodes"),
         ({"source": "file:///data/set", "marker": {**MARKER, "file": "../x"}}, ".marker.file", "without .."),
         ({"source": "file:///data/set", "marker": {**MARKER, "sha256": "d41d"}}, ".marker.sha256", "sha256sum"),
     ],

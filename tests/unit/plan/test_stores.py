@@ -20,7 +20,7 @@ def dataset(source: str, **said: Any) -> dict[str, Any]:
     return local(alluxio_datasets=[{"name": "set", "source": source, "files": 1000, "bytes": "1Gi", **said}])
 
 
-@pytest.mark.parametrize("scheme", sorted({*OF_ALLUXIO, "http", "https", "web", "pvc", *schemes()}))
+@pytest.mark.parametrize("scheme", sorted({*OF_ALLUXIO, "http", "https", "web", *schemes()}))
 def test_every_scheme_is_refused_by_its_line(finding: Any, scheme: str) -> None:
     found = finding(dataset(f"{scheme}://bucket/x"))
     assert (found.path, found.value) == ("alluxio_datasets[0].source", f"'{scheme}://bucket/x'")
@@ -36,10 +36,11 @@ def test_every_scheme_is_refused_by_its_line(finding: Any, scheme: str) -> None:
         ("gs://bucket/x", 's3: {endpoint: "https://storage.googleapis.com", region: auto}, and an HMAC key'),
         ("cos://set-1250000000/x", 'https://cos.<region>.myqcloud.com", region: <region>}, and SecretId and SecretKey'),
         ("ceph://bucket/x", "region: us-east-1, path_style: true}"),
-        ("pvc://claim", "volume: {claim: <name>}"),
+        ("pvc://Claim", "write pvc://<name of a PersistentVolumeClaim>"),
+        ("pvc://claim/../x", "write pvc://<name of a PersistentVolumeClaim>"),
         ("gss://bucket/x", "did you mean gs://?"),
         ("s3x://bucket/x", "did you mean s3://?"),
-        ("ftp://server/x", "file://, s3:// and oss:// are read"),
+        ("ftp://server/x", "file://, s3://, oss:// and pvc:// are read"),
         ("/data/set", "write file:///folder"),
         ("S3://bucket/x", "begin it with s3://"),
         ("file:/data/set", "begin it with file://"),

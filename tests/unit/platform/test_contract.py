@@ -60,14 +60,14 @@ def test_an_input_is_the_same_for_all() -> None:
 @pytest.mark.parametrize("platform", CAPABILITIES)
 def test_plan_and_preflight_tell_the_same_of_a_deployment(platform: str) -> None:
     through = {"through": "under_store"} if platform == "host" else {}
-    fluid = {"alluxio_fluid": {"claims": {"set": "claim/below"}}} if platform == "fluid" else {}
-    hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through], **fluid)
+    claim = {"source": "pvc://claim/below", "marker": None} if CAPABILITIES[platform].in_pods else {}
+    hosts = local(alluxio_platform=platform, alluxio_datasets=[FOLDER | through | claim])
     planned, asked = deployment(plan(hosts), "localhost"), preflight.questions(hosts["localhost"]["variables"])
     cluster = planned.pop("kubernetes")
     assert planned == {key: asked[key] for key in planned}
-    assert {key: cluster.get(key) for key in ("node_access", "fluid")} == {
-        key: asked["kubernetes"].get(key) for key in ("node_access", "fluid")
-    }
+    both = ("node_access", "fluid", "claims")
+    assert {key: cluster.get(key) for key in both} == {key: asked["kubernetes"].get(key) for key in both}
+    assert cluster["claims"] == ({"/sources/set": "claim/below"} if claim else {})
 
 
 @pytest.mark.parametrize("platform", CAPABILITIES)

@@ -10,6 +10,7 @@ from alluxio_fuse.train import steps
 DATASET: dict[str, Any] = {
     "name": "imagenet",
     "source": "file:///data/imagenet",
+    "folder": "/data/imagenet",
     "mount_point": "/mnt/a/imagenet/data",
     "metrics": {"fuse": ["127.0.0.1:49999"]},
 }
@@ -38,9 +39,10 @@ def test_rounds_are_interleaved_and_the_copy_is_made_once() -> None:
 def test_copies_and_folders_of_others_are_paths_too() -> None:
     nfs = {"name": "/mnt/nfs", "mount_point": "/mnt/nfs", "metrics": {}}
     stage = {"path": "/mnt/a/imagenet/staged", "medium": "ssd"}
-    found = paths(source="s3://bucket/imagenet", compare=[nfs], stage=stage)
+    found = paths(source="s3://bucket/imagenet", folder="", compare=[nfs], stage=stage)
     assert found[:4] == ["1 synthetic synthetic", "1 /mnt/nfs train", "1 mount train", "1 staged train"]
-    copy = next(one for one in steps.runs(DATASET | {"source": "s3://b/i"}, TRAIN, "/s", True) if one["kind"] == "copy")
+    remote = DATASET | {"source": "s3://b/i", "folder": ""}
+    copy = next(one for one in steps.runs(remote, TRAIN, "/s", True) if one["kind"] == "copy")
     assert (copy["source"], copy["root"]) == ("/mnt/a/imagenet/data", "/s/copy")
 
 

@@ -18,7 +18,7 @@ HEADER = {
     "small": {"files": 4000, "bytes": 458_640_000},
     "large": {"files": 6, "bytes": 768_000_000},
 }
-DATASET = {"name": SET, "source": "file:///data/set", "mount_point": "/mnt/set", "client_cache_bytes": 1 << 40}
+DATASET = {"name": SET, "folder": "/data/set", "mount_point": "/mnt/set", "client_cache_bytes": 1 << 40}
 BESIDE = [
     {"name": name, "mount_point": f"/mnt/tune-{number}", "metrics": {"fuse": [f"127.0.0.1:{number}"]}}
     for number, name in enumerate(("as planned", "alluxio_libfuse: 2"))

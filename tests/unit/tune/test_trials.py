@@ -17,7 +17,7 @@ HEADER = {
 }
 DATASET = {
     "name": "set",
-    "source": "file:///data/set",
+    "folder": "/data/set",
     "mount_point": "/mnt/set",
     "client_cache_bytes": 1 << 40,
     "compare": [{"name": "other", "mount_point": "/mnt/other", "metrics": {}}],

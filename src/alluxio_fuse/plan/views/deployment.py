@@ -6,16 +6,17 @@ from typing import Any
 
 from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.parts import plain
+from alluxio_fuse.plan.pvc import claims
 
 
 def deployment(plan: Plan, host: str) -> dict[str, Any]:
     """What a platform's role is told of a deployment whose plan is known; preflight's questions hold the same keys.
 
     Returns {name, platform, verbs, lacks: {playbook: why not}, image, state_dir: the folder on `host`, mount_root,
-    kubernetes: {node_access, ...}}.
+    kubernetes: {node_access, claims: {folder: claim}, ...}}.
     """
     node = plan.nodes[host]["node"]
-    cluster = plan.fleet.get("kubernetes")
+    cluster, claimed = plan.fleet.get("kubernetes"), claims({one["name"]: one["source"] for one in plan.datasets})
     return {
         "name": plan.name,
         "platform": plan.platform,
@@ -27,13 +28,12 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
         "kubernetes": {
             **(plain(cluster.amount) if cluster else {}),
             **({"fluid": _fluid(plan)} if plan.capabilities.by_fluid else {}),
+            "claims": claimed,
             "node_access": plan.fleet["node_access"].amount,
         },
     }
 
 
 def _fluid(plan: Plan) -> dict[str, Any]:
-    """What is one thing in Fluid: {runtime, dataset, folders: by the path of a source, the claim that is there}."""
-    said, dataset = plan.fleet["fluid"].amount, plan.datasets[0]
-    claims = {dataset["source"].removeprefix("file://"): said.claims[dataset["name"]]} if said.claims else {}
-    return {"runtime": said.runtime, "dataset": dataset["name"], "folders": claims}
+    """What is one thing in Fluid: {runtime, dataset}."""
+    return {"runtime": plan.fleet["fluid"].amount.runtime, "dataset": plan.datasets[0]["name"]}

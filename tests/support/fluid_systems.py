@@ -6,10 +6,13 @@ from typing import Any
 
 from fleets import IMAGENET, filesystem, fleet
 
+from alluxio_fuse.fluid.render import render
 from alluxio_fuse.fluid.sources import KEYS, Source
 from alluxio_fuse.plan import Plan, plan
 
 IMAGE = "registry.example.com/data/alluxio-fuse:2.9.6"
+Nodes = dict[str, dict[str, Any]]
+Object = dict[str, Any]
 SSD = [{"medium": "ssd", "path": "/mnt/nvme"}]
 
 
@@ -19,8 +22,7 @@ def said(**variables: Any) -> dict[str, Any]:
         "alluxio_platform": "fluid",
         "alluxio_environment": "fluid",
         "alluxio_image": IMAGE,
-        "alluxio_datasets": [IMAGENET | {"source": "file:///data/imagenet"}],
-        "alluxio_fluid": {"claims": {"imagenet": "nfs-imagenet/train"}},
+        "alluxio_datasets": [IMAGENET | {"source": "pvc://nfs-imagenet/train"}],
         "alluxio_cache_tiers": SSD,
         "alluxio_workload": "resnet50",
         **variables,
@@ -37,10 +39,37 @@ def planned(**variables: Any) -> Plan:
 def on_s3(**store: Any) -> dict[str, Any]:
     """The same files in an object store."""
     s3 = {"endpoint": "https://s3.example.com", "region": "eu-central-1", "path_style": True, **store}
-    return {"alluxio_datasets": [IMAGENET | {"s3": s3}], "alluxio_fluid": {}}
+    return {"alluxio_datasets": [IMAGENET | {"s3": s3}]}
 
 
 def oss() -> Source:
     """The same files in OSS: no inventory can say that yet, so the mount is given."""
     endpoint = {"fs.oss.endpoint": "oss-cn-shanghai-internal.aliyuncs.com"}
     return Source("oss://training/imagenet", endpoint, KEYS["oss"])
+
+
+def nfs(nodes: Nodes) -> list[Object]:
+    """The first system: an NFS claim, an SSD tier, V100 by affinity, AlluxioRuntime."""
+    return render(planned(), nodes)
+
+
+def jindo(nodes: Nodes) -> list[Object]:
+    """The second: OSS with a Secret, JindoRuntime, loaded every night."""
+    fluid = {"runtime": "jindo", "load": "0 3 * * *"}
+    return render(planned(alluxio_fluid=fluid), nodes, source=oss())
+
+
+def s3(nodes: Nodes) -> list[Object]:
+    """S3 with a private CA and keys, memory and SSD, loaded once."""
+    store = on_s3(ca_file="/etc/ssl/private-ca.pem") | {"alluxio_fluid": {"load": "once"}}
+    return render(planned(**store, alluxio_cache_tiers=[{"medium": "memory"}]), nodes)
+
+
+#: By the name of the golden file.
+SYSTEMS = {"nfs-alluxio": nfs, "oss-jindo": jindo, "s3-alluxio": s3}
+
+
+def four_nodes() -> Nodes:
+    """Four nodes of V100, as the module `cluster_facts` returns them."""
+    labels = {"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}
+    return {f"node-{number}": {"labels": labels} for number in range(4)}

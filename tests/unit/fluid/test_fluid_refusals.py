@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fleets import IMAGENET
-from systems import IMAGE, on_s3, planned
+from fluid_systems import IMAGE, on_s3, planned
 
 from alluxio_fuse.fluid.findings import fluid_findings, quota_findings
 from alluxio_fuse.fluid.render import refusals, render
@@ -15,7 +15,7 @@ from alluxio_fuse.fluid.traps import traps
 from alluxio_fuse.plan.refusals import Refused
 
 FOLDER = IMAGENET | {"source": "file:///data/imagenet"}
-CLAIM = {"claims": {"imagenet": "nfs"}}
+CLAIM = IMAGENET | {"source": "pvc://nfs"}
 Facts = dict[str, Any]
 ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
     "source": "oss://training/imagenet",
@@ -26,36 +26,39 @@ ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
 @pytest.mark.parametrize(
     ("variables", "variable", "reason", "remedy"),
     [
-        ({"alluxio_fluid": {}}, "alluxio_datasets[0].source", "PersistentVolumeClaim", "claims: {imagenet: <claim>}"),
-        ({"alluxio_datasets": [IMAGENET]}, "alluxio_fluid.claims.imagenet", "needs no claim", "remove it"),
+        ({"alluxio_datasets": [FOLDER]}, "alluxio_datasets[0].source", "PersistentVolumeClaim", "write pvc://<claim>"),
         (
-            {"alluxio_datasets": [FOLDER, IMAGENET | {"name": "b"}]},
+            {"alluxio_datasets": [CLAIM, IMAGENET | {"name": "b"}]},
             "alluxio_datasets",
             "cluster of its own",
             "alluxio_name",
         ),
         (
-            {"alluxio_datasets": [FOLDER | {"writable": True}]},
+            {"alluxio_datasets": [CLAIM | {"writable": True}]},
             "alluxio_datasets[0].writable",
             "read-write",
             "kubernetes",
         ),
         (
-            {"alluxio_datasets": [FOLDER | {"readers": {"gid": 5}}]},
+            {"alluxio_datasets": [CLAIM | {"readers": {"gid": 5}}]},
             "alluxio_datasets[0].readers",
             "namespace",
             "namespace",
         ),
-        ({"alluxio_datasets": [FOLDER | {"stage": "require"}]}, "alluxio_datasets[0].stage", "pods", "remove it"),
-        ({"alluxio_fluid": {"claims": {"imagenet": "a", "b": "c"}}}, "alluxio_fluid.claims.b", "no such", "name one"),
-        ({"alluxio_fluid": {"claims": {"imagenet": "../x"}}}, "alluxio_fluid.claims.imagenet", "not a claim", "name"),
-        ({"alluxio_fluid": CLAIM | {"load": "at night"}}, "alluxio_fluid.load", "schedule", "once"),
-        ({"alluxio_fluid": CLAIM | {"runtime": "juicefs"}}, "alluxio_fluid.runtime", "alluxio", "jindo"),
+        ({"alluxio_datasets": [CLAIM | {"stage": "require"}]}, "alluxio_datasets[0].stage", "not ours", "remove it"),
+        (
+            {"alluxio_datasets": [IMAGENET | {"source": "pvc://a/../x"}]},
+            "alluxio_datasets[0].source",
+            "not a claim",
+            "name",
+        ),
+        ({"alluxio_fluid": {"load": "at night"}}, "alluxio_fluid.load", "schedule", "once"),
+        ({"alluxio_fluid": {"runtime": "juicefs"}}, "alluxio_fluid.runtime", "alluxio", "jindo"),
         ({"alluxio_image": "r.example.com/a:2.7.4"}, "alluxio_image", "MOUNT_POINT", "r.example.com/a:2.9.6"),
         ({"alluxio_image": "r.example.com/a:latest"}, "alluxio_image", "Alluxio's version", "r.example.com/a:2.9.6"),
         ({"alluxio_image": "r.example.com:5000/a"}, "alluxio_image", "name:tag", "2.9.6"),
         ({"alluxio_image": IMAGE + "@sha256:" + "0" * 64}, "alluxio_image", "without a digest", "2.9.6"),
-        ({"alluxio_fluid": CLAIM | {"image": "x/y:2.6"}}, "alluxio_fluid.image", "version", "x/y:2.9.6"),
+        ({"alluxio_fluid": {"image": "x/y:2.6"}}, "alluxio_fluid.image", "version", "x/y:2.9.6"),
         (
             {"alluxio_fluid": {"runtime": "jindo"}} | {"alluxio_datasets": [IMAGENET]},
             "alluxio_datasets[0].source",
@@ -63,7 +66,7 @@ ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
             "alluxio",
         ),
         (
-            {"alluxio_fluid": {}, "alluxio_datasets": [ON_OSS]},
+            {"alluxio_datasets": [ON_OSS]},
             "alluxio_datasets[0].source",
             "no oss:// source",
             "platform kubernetes",
@@ -72,7 +75,7 @@ ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
         ({"alluxio_port_offset": 100}, "alluxio_port_offset", "networks of their own", "remove it"),
         ({"alluxio_check_disruptive": True}, "alluxio_check_disruptive", "page cache", "write false"),
         (
-            {"alluxio_platform": "kubernetes", "alluxio_image": IMAGE},
+            {"alluxio_platform": "kubernetes", "alluxio_image": IMAGE, "alluxio_fluid": {"load": "once"}},
             "alluxio_fluid",
             "kubernetes",
             "alluxio_platform: fluid",
@@ -120,15 +123,13 @@ def test_an_inventory(variables: dict[str, Any], variable: str, reason: str, rem
     ],
 )
 def test_further_fields(further: dict[str, Any], variable: str, reason: str) -> None:
-    found = refusals(planned(alluxio_fluid=CLAIM | {"further": further}))
+    found = refusals(planned(alluxio_fluid={"further": further}))
     assert [one for one in found if one.path.startswith(variable) and reason in one.reason]
     assert "x" not in {one.value for one in found}
 
 
 def test_a_further_field_that_the_plan_does_not_write_is_taken() -> None:
-    made = planned(
-        alluxio_fluid=CLAIM | {"further": {"runtime": {"disablePrometheus": True, "master": {"env": {"A": "b"}}}}}
-    )
+    made = planned(alluxio_fluid={"further": {"runtime": {"disablePrometheus": True, "master": {"env": {"A": "b"}}}}})
     assert refusals(made) == []
     spec = render(made, {})[1]["spec"]
     assert spec["disablePrometheus"] is True
@@ -201,7 +202,7 @@ def test_watermarks_of_a_level_are_not_read_for_alluxio() -> None:
 
 
 def facts(**other: Any) -> Facts:
-    """A cluster with all that Fluid brings, and with a claim that is bound."""
+    """A cluster with all that Fluid brings."""
     kinds = ("datasets", "alluxioruntimes", "jindoruntimes", "dataloads")
     running = {"replicas": 1, "ready": 1, "wakes": False}
     return {
@@ -209,7 +210,7 @@ def facts(**other: Any) -> Facts:
         "controllers": {"dataset-controller": running, "alluxioruntime-controller": running},
         "driver": True,
         "objects": {},
-        "claims": {"nfs": {"phase": "Bound", "of_fluid": False}},
+        "foreign_claim": False,
         "secrets": {"keys": ["access_key", "secret_key"]},
         "quotas": [],
         **other,
@@ -217,7 +218,7 @@ def facts(**other: Any) -> Facts:
 
 
 def found(there: Facts) -> list[Any]:
-    asked = {"dataset": "imagenet", "runtime": "alluxio", "claims": ["nfs"], "secrets": ["keys"]}
+    asked: dict[str, Any] = {"dataset": "imagenet", "runtime": "alluxio", "secrets": ["keys"]}
     return list(fluid_findings(there, "alluxio-fuse", **asked))
 
 
@@ -257,13 +258,7 @@ def test_a_cluster_with_fluid_has_nothing_in_the_way() -> None:
         ({"driver": False}, "CSIDriver fuse.csi.fluid.io", "mount a claim"),
         ({"objects": {"Dataset": FOREIGN}}, "alluxio_datasets[0].name", "did not make"),
         ({"objects": {"JindoRuntime": OURS}}, "alluxio_fluid.runtime", "has a JindoRuntime"),
-        (
-            {"claims": facts()["claims"] | {"imagenet": {"phase": "Bound", "of_fluid": False}}},
-            "alluxio_datasets[0].name",
-            "another",
-        ),
-        ({"claims": {}}, "alluxio_fluid.claims.imagenet", "no such PersistentVolumeClaim"),
-        ({"claims": {"nfs": {"phase": "Pending", "of_fluid": False}}}, "alluxio_fluid.claims.imagenet", "not Bound"),
+        ({"foreign_claim": True}, "alluxio_datasets[0].name", "another"),
         ({"secrets": {}}, "alluxio_kubernetes.secrets.imagenet", "no such Secret"),
         ({"secrets": {"keys": ["access_key"]}}, "alluxio_kubernetes.secrets.imagenet", "half a key pair"),
     ],

@@ -1,0 +1,63 @@
+#!/usr/bin/python
+"""Counts what a claim holds, in a pod that sees it."""
+
+from __future__ import annotations
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.alluxio.fuse.plugins.module_utils.sources import read_source
+
+DOCUMENTATION = r"""
+module: claim_facts
+short_description: count what a claim holds, in a pod that sees it
+description:
+  - Counts the files of the folder as the user that it runs as, in the shape of the node facts' C(sources).
+  - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out. Nothing is written.
+options:
+  source: {description: "C(pvc://claim) or C(pvc://claim/folder), as the dataset says it.", type: str, required: true}
+  folder: {description: Where the pod sees it., type: path, required: true}
+  limit_s: {description: Seconds after which counting ends without a result., type: int, default: 60}
+author: [alluxio-fuse]
+extends_documentation_fragment:
+  - alluxio.fuse.looks
+"""
+
+EXAMPLES = r"""
+- name: Count what the claim holds
+  alluxio.fuse.claim_facts:
+    source: pvc://nfs-imagenet/train
+    folder: /sources/imagenet
+"""
+
+RETURN = r"""
+source:
+  description: The source that was asked for.
+  type: str
+  returned: always
+facts:
+  description: >-
+    C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes) and C(sizes), a histogram with
+    an upper bound, files and bytes for each power of two; the last three are null where counting did not end.
+  type: dict
+  returned: always
+"""
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "source": {"type": "str", "required": True},
+            "folder": {"type": "path", "required": True},
+            "limit_s": {"type": "int", "default": 60},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    facts = read_source(f"file://{params['folder']}", os.geteuid(), params["limit_s"])
+    module.exit_json(changed=False, source=params["source"], facts=facts)
+
+
+if __name__ == "__main__":
+    main()
