@@ -32,7 +32,7 @@ class ActionModule(ActionBase):
         results = [
             {
                 "name": pod["metadata"]["name"],
-                "node": pod["spec"]["nodeName"],
+                "node": pod["spec"].get("nodeName", ""),
                 "annotations": pod["metadata"].get("annotations", {}),
                 "phase": pod["status"]["phase"],
                 "why": " ".join(pod["status"].get(key, "") for key in ("reason", "message")).strip(),

@@ -70,6 +70,17 @@ def test_plan_and_preflight_tell_the_same_of_a_deployment(platform: str) -> None
     assert cluster["claims"] == ({"/sources/set": "claim/below"} if claim else {})
 
 
+@pytest.mark.parametrize("platform", [name for name, can in CAPABILITIES.items() if can.in_pods])
+def test_a_role_takes_every_part_of_the_cluster(platform: str) -> None:
+    """Of one that it does not know, Ansible ends every one of its entry points."""
+    claim = FOLDER | {"source": "pvc://claim/below"}
+    hosts = local(alluxio_platform=platform, alluxio_datasets=[claim])
+    planned, asked = deployment(plan(hosts), "localhost"), preflight.questions(hosts["localhost"]["variables"])
+    for entry in entries(platform).values():
+        known = entry["options"]["platform_cluster"]["options"].keys()
+        assert planned["kubernetes"].keys() | asked["kubernetes"].keys() <= known
+
+
 @pytest.mark.parametrize("platform", CAPABILITIES)
 def test_what_a_platform_lacks_is_refused_by_its_playbook(platform: str) -> None:
     for playbook in CAPABILITIES[platform].lacks:
