@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader, system
 
 WAIT_MS = 500
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -124,11 +124,16 @@ def command(program: dict[str, Any], orders: str, folders: Iterable[str], contai
     seen = [f"--volume={folder}:{folder}:ro" for folder in folders]
     gpus = ["--device=nvidia.com/gpu=all"] if program.get("gpus") else []
     return [
-        *("podman", "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"),
+        *("podman", *_runtime(), "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"),
         *("--ipc=host", *_limits(), "--security-opt=label=disable", *gpus, *seen),
         *(f"--volume={program['writable']}:{program['writable']}", "--entrypoint=python3"),
         *(program["image"], "-u", program["path"], orders),
     ]
+
+
+def _runtime() -> list[str]:
+    """With cgroups of version 1, podman's usual runtime, crun, starts nothing."""
+    return ["--runtime=runc"] if system.cgroup_version() == 1 else []
 
 
 def _limits() -> list[str]:

@@ -161,7 +161,7 @@ def test_swapped_classes_are_caught_by_path(train: Train) -> None:
     [
         ({"folder": "notes"}, "alluxio_train.folder: notes: its folder notes: no folder for each class"),
         ({"python": sys.executable}, f"alluxio_train.python: {sys.executable}: it cannot run pytorch on processors"),
-        ({"gpus": 1}, "it cannot run pytorch on 1 GPUs: it ended with status 1: 1 GPUs are ordered, and torch sees 0"),
+        ({"gpus": 1}, "it cannot run pytorch on 1 GPUs: it ended with status 126: Error: setting up CDI devices"),
         ({"loaders": 4000}, "alluxio_train: 4000 loaders with batches of 32 may need"),
         ({"dataset": "other"}, "alluxio_train.dataset: other: no dataset of that name is mounted on localhost"),
     ],
