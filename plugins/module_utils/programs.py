@@ -124,7 +124,8 @@ def command(program: dict[str, Any], orders: str, folders: Iterable[str], contai
     seen = [f"--volume={folder}:{folder}:ro" for folder in folders]
     gpus = ["--device=nvidia.com/gpu=all"] if program.get("gpus") else []
     return [
-        *("podman", *_runtime(), "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"),
+        *("podman", *_runtime(), "run", "--interactive", "--rm"),
+        *(f"--name={container}", "--network=none", "--pull=never"),
         *("--ipc=host", *_limits(), "--security-opt=label=disable", *gpus, *seen),
         *(f"--volume={program['writable']}:{program['writable']}", "--entrypoint=python3"),
         *(program["image"], "-u", program["path"], orders),

@@ -67,3 +67,12 @@ def test_each_epoch_is_compared_with_the_manifest(folder: Path) -> None:
 def test_made_up_batches_read_nothing(folder: Path) -> None:
     (first, _) = told(folder, root=None, files=[])
     assert (first["images"], first["bytes"], (folder / "epoch-1").read_text()) == (7, 0, "")
+
+
+@pytest.mark.parametrize(("version", "begin"), [(1, ["podman", "--runtime=runc", "run"]), (2, ["podman", "run"])])
+def test_an_image_is_started_by_a_runtime_that_can(
+    version: int, begin: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs.system, "cgroup_version", lambda: version)
+    program = {"image": "i", "path": "/p.py", "writable": "/w"}
+    assert programs.command(program, "/o.json", ["/set"], "c")[: len(begin)] == begin
