@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader, system
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "tests/train/reads.py"
@@ -73,6 +73,6 @@ def test_made_up_batches_read_nothing(folder: Path) -> None:
 def test_an_image_is_started_by_a_runtime_that_can(
     version: int, begin: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs.system, "cgroup_version", lambda: version)
+    monkeypatch.setattr(system, "cgroup_version", lambda: version)
     program = {"image": "i", "path": "/p.py", "writable": "/w"}
     assert programs.command(program, "/o.json", ["/set"], "c")[: len(begin)] == begin
