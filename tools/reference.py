@@ -13,12 +13,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from alluxio_fuse.plan import intent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.intent.nodes import NodeIntent
 
 _HEAD = """\
 # Variables
 
-Generated from `src/alluxio_fuse/plan/intent.py` by `make docs`; do not edit. What is derived from them, and why, is in
+Generated from `src/alluxio_fuse/plan/intent/` by `make docs`; do not edit. What is derived from them, and why, is in
 every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`). Numbers and
 switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
 
@@ -33,9 +34,9 @@ or a report. Give keys that can only read and list the dataset's own prefix:
 def variables() -> str:
     """The text of docs/variables.md."""
     parts = [_HEAD]
-    parts += _section("For the whole fleet", intent.FleetIntent)
-    parts += _section("For a host or group", intent.NodeIntent)
-    for model in _nested(intent.FleetIntent, intent.NodeIntent):
+    parts += _section("For the whole fleet", FleetIntent)
+    parts += _section("For a host or group", NodeIntent)
+    for model in _nested(FleetIntent, NodeIntent):
         parts += _section(f"`{model.__name__}`", model)
     return "\n".join(parts)
 

@@ -10,7 +10,7 @@ from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading,
 
 from alluxio_fuse.adapters import plain
 from alluxio_fuse.check.budget import Spent
-from alluxio_fuse.plan.intent import CheckBudget
+from alluxio_fuse.plan.intent.work import CheckBudget
 
 
 class ActionModule(ActionBase):

@@ -11,7 +11,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.plan import Plan, credential_chain
-from alluxio_fuse.plan.intent import Aws
+from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
 from alluxio_fuse.plan.values import Amounts, amounts

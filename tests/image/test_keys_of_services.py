@@ -19,7 +19,7 @@ from fleets import local
 from object_store import object_store, own_address
 
 from alluxio_fuse.plan import credential_chain, plan
-from alluxio_fuse.plan.intent import Aws
+from alluxio_fuse.plan.intent.nodes import Aws
 
 FILES = {"a b/é&": b"other", "plain": b"hello world"}
 REGION = "eu-central-1"

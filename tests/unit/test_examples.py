@@ -12,7 +12,7 @@ from fleets import filesystem, fleet, host
 from alluxio_fuse.chart import values
 from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.intent import KNOWN_VARIABLES
+from alluxio_fuse.plan.intent.fleet import KNOWN_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

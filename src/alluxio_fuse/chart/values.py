@@ -11,7 +11,7 @@ from alluxio_fuse.chart.further import findings, joined
 from alluxio_fuse.chart.reserved import CHART, is_reserved
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.pvc import claim_of

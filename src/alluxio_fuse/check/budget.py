@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from alluxio_fuse.plan.intent import CheckBudget
+from alluxio_fuse.plan.intent.work import CheckBudget
 from alluxio_fuse.plan.units import format_size
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from alluxio_fuse.check.profiles import KINDS, WAYS, Kind, heading, impossible, numbers
-from alluxio_fuse.plan.intent import CheckBudget, Profile
+from alluxio_fuse.plan.intent.work import CheckBudget, Profile
 
 Pass = dict[str, Any]
 

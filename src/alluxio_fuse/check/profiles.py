@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from alluxio_fuse.plan.intent import Profile
+from alluxio_fuse.plan.intent.work import Profile
 
 Kind = Literal["small", "large"]
 KINDS: tuple[Kind, ...] = ("small", "large")

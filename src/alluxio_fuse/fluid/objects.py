@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from alluxio_fuse.fluid.sources import Source
 from alluxio_fuse.kubernetes.objects import Object, metadata
-from alluxio_fuse.plan.intent import Fluid, Kubernetes
+from alluxio_fuse.plan.intent.clusters import Fluid, Kubernetes
 
 API: Final = "data.fluid.io/v1alpha1"
 KINDS: Final = {"alluxio": "AlluxioRuntime", "jindo": "JindoRuntime"}

@@ -14,7 +14,7 @@ from alluxio_fuse.fluid.traps import traps
 from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.pods import COMPONENT
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.intent import Fluid, Kubernetes
+from alluxio_fuse.plan.intent.clusters import Fluid, Kubernetes
 from alluxio_fuse.plan.pvc import SCHEME
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import Amounts, amounts

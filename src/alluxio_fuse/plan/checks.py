@@ -8,7 +8,8 @@ from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.fluid import check_fluid
-from alluxio_fuse.plan.intent import SECRET, FleetIntent, Medium
+from alluxio_fuse.plan.intent.fleet import SECRET, FleetIntent
+from alluxio_fuse.plan.intent.parts import Medium
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import nofile

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from alluxio_fuse.plan.intent import Aws, Dataset, FleetIntent
+from alluxio_fuse.plan.intent.datasets import Dataset
+from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import Finding
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.values import Value

@@ -6,7 +6,8 @@ from functools import cached_property
 
 from alluxio_fuse import names
 from alluxio_fuse.plan.facts import TunedMount
-from alluxio_fuse.plan.intent import CacheTier, FleetIntent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.intent.nodes import CacheTier
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, Volume
 from alluxio_fuse.plan.overrides import Overrides

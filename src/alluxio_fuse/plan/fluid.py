@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from alluxio_fuse.plan.intent import Dataset, FleetIntent, Readers
+from alluxio_fuse.plan.intent.datasets import Dataset, Readers
+from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from alluxio_fuse.plan.intent import Medium, StageWish
+from alluxio_fuse.plan.intent.datasets import StageWish
+from alluxio_fuse.plan.intent.parts import Medium
 from alluxio_fuse.plan.rules.caches import (
     BLOCK,
     PAGE,

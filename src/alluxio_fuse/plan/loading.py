@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from alluxio_fuse.plan.intent import Aws, Fluid, Kubernetes
+from alluxio_fuse.plan.intent.clusters import Fluid, Kubernetes
+from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.plan.parts import (
     FleetGate,
     PlannedCache,

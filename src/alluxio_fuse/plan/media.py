@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from alluxio_fuse.plan.facts import Filesystem
-from alluxio_fuse.plan.intent import CacheTier
+from alluxio_fuse.plan.intent.nodes import CacheTier
 from alluxio_fuse.plan.layout import Space
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.units import MIB, at_most, format_size, round_down

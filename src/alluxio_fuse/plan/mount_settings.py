@@ -5,7 +5,7 @@ from typing import Final, get_args
 
 from alluxio_fuse.plan.facts import TunedMount
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import MountSetting
+from alluxio_fuse.plan.intent.work import MountSetting
 from alluxio_fuse.plan.rules import fuse
 from alluxio_fuse.plan.values import Service, Value
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
-    from alluxio_fuse.plan.intent import Medium
+    from alluxio_fuse.plan.intent.parts import Medium
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node
 from alluxio_fuse.plan.hosts import Nodes
-from alluxio_fuse.plan.intent import SECRETS, FleetIntent, Headroom, NodeIntent
+from alluxio_fuse.plan.intent.clusters import Headroom
+from alluxio_fuse.plan.intent.fleet import SECRETS, FleetIntent
+from alluxio_fuse.plan.intent.nodes import NodeIntent
 from alluxio_fuse.plan.invariants import check_mounts, check_node, check_properties
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.mounts import Mounts

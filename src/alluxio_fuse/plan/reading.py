@@ -11,16 +11,9 @@ from alluxio_fuse.plan.credential_chain import by_chain
 from alluxio_fuse.plan.distributions import LIBFUSE, release
 from alluxio_fuse.plan.facts import BlockDevice, Facts, Source, Trained
 from alluxio_fuse.plan.fleet import Kind
-from alluxio_fuse.plan.intent import (
-    FLEET_VARIABLES,
-    KNOWN_VARIABLES,
-    NODE_VARIABLES,
-    SECRET,
-    Dataset,
-    FleetIntent,
-    NodeIntent,
-    Sample,
-)
+from alluxio_fuse.plan.intent.datasets import Dataset, Sample
+from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, KNOWN_VARIABLES, NODE_VARIABLES, SECRET, FleetIntent
+from alluxio_fuse.plan.intent.nodes import NodeIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.problems import Problems

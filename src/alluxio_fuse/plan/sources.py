@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from alluxio_fuse.plan.intent import Dataset
+from alluxio_fuse.plan.intent.datasets import Dataset
 
 #: Alluxio's client looks for keys before it asks a store, and fails without any: it finds these, which sign nothing.
 UNSIGNED: Final = {

@@ -7,7 +7,7 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan import delivery
 from alluxio_fuse.plan.fleet import Fleet
-from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.parts import FleetGate, PlannedGate

@@ -7,7 +7,7 @@ from typing import Any
 
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
-from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
 from alluxio_fuse.plan.pvc import claims as source_claims
 from alluxio_fuse.plan.pvc import is_claim

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from alluxio_fuse.check.gate import Finding, Outcome
 from alluxio_fuse.check.statistics import BUSY as OTHERS_BUSY
 from alluxio_fuse.check.verdict import WORST
-from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.plan.rules.gate import NEEDS
 from alluxio_fuse.train.measured import Run, mistakes
 from alluxio_fuse.train.rows import BUSY, Row, rows

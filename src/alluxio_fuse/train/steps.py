@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from alluxio_fuse.check.passes import before
-from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.plan.intent.work import Train
 
 Run = dict[str, Any]
 

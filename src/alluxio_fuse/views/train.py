@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluxio_fuse.plan.intent import RESNET50, Train
+from alluxio_fuse.plan.intent.work import RESNET50, Train
 from alluxio_fuse.report import training as page
 from alluxio_fuse.train import steps, table
 from alluxio_fuse.train.measured import Run

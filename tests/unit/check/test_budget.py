@@ -16,7 +16,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 from alluxio_fuse.check import passes, table
 from alluxio_fuse.check.budget import Spent
 from alluxio_fuse.check.verdict import check
-from alluxio_fuse.plan.intent import CheckBudget
+from alluxio_fuse.plan.intent.work import CheckBudget
 from check.made import HEADER, MOUNT, Made
 
 READ_PASS = Path(__file__).parents[3] / "plugins/modules/read_pass.py"

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from alluxio_fuse.plan import Finding, Plan, Refused, plan
-from alluxio_fuse.plan.intent import KNOWN_VARIABLES
+from alluxio_fuse.plan.intent.fleet import KNOWN_VARIABLES
 from alluxio_fuse.plan.keys import is_known
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.units import GIB, MIB

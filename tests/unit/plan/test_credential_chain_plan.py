@@ -9,7 +9,7 @@ from fleets import fleet, local
 
 from alluxio_fuse.containers import containers
 from alluxio_fuse.plan import Plan, credential_chain, plan
-from alluxio_fuse.plan.intent import Aws
+from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.preflight import findings as all_findings
 from alluxio_fuse.preflight import questions
 

@@ -10,7 +10,7 @@ from alluxio_fuse import targets
 from alluxio_fuse.adapters import as_filter
 from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.document import VERSION
-from alluxio_fuse.plan.intent import Kubernetes
+from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.loading import load_service
 from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate
 from alluxio_fuse.plan.values import dump_service

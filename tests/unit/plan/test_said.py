@@ -16,7 +16,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import Refused, plan
-from alluxio_fuse.plan.intent import FleetIntent, NodeIntent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.intent.nodes import NodeIntent
 from alluxio_fuse.plan.overrides import Overrides
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.views.said import said

@@ -14,7 +14,7 @@ from fleets import local
 
 from alluxio_fuse import preflight
 from alluxio_fuse.plan import plan
-from alluxio_fuse.plan.intent import FleetIntent
+from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.platforms import CAPABILITIES
 from alluxio_fuse.plan.views.deployment import deployment
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alluxio_fuse.plan.intent import Train
+from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.train import steps
 
 DATASET: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from alluxio_fuse.plan.intent import Medium
+from alluxio_fuse.plan.intent.parts import Medium
 from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
 from alluxio_fuse.plan.values import rule

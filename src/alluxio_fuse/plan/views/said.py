@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from alluxio_fuse.plan.intent import FLEET_VARIABLES, FleetIntent, NodeIntent
+from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, FleetIntent
+from alluxio_fuse.plan.intent.nodes import NodeIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.reading import refuse_invalid
 from alluxio_fuse.plan.refusals import Refused

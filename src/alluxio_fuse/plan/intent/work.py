@@ -1,0 +1,113 @@
+"""What the mounts are for: the gate, and what checks, tuning, training and warm-up do."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
+from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch
+
+Verdict = Literal["FAIL", "CANNOT TELL"]
+Profile = Literal["fio", "tfrecord", "readers", "open-files"]
+MountSetting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
+
+
+class Gate(Strict):
+    """What a node must read, declared rather than derived from its GPUs."""
+
+    mb_per_s: Number | None = Field(None, gt=0, description="MB/s (10^6) per node.")
+    files_per_s: Number | None = Field(None, gt=0, description="Files/s per node.")
+
+
+def fail_on(value: list[str]) -> list[str]:
+    if "FAIL" not in value:
+        raise wrong("verdicts", "a run would end well with wrong bytes", 'write [FAIL], or [FAIL, "CANNOT TELL"]')
+    return value
+
+
+class CheckBudget(Strict):
+    """What the check may cost where `alluxio_check_disruptive` is false: for each dataset on each node."""
+
+    bytes: Size = Field(8 * GIB, ge=1, description="Bytes read from elsewhere than the page cache.")
+    under_store: Size = Field(4 * GIB, ge=1, description="Bytes of these from the under store.")
+    seconds: Whole = Field(600, ge=1, description="Seconds of reading.")
+
+
+RESNET50 = "resnet50"
+
+
+class Train(Strict):
+    """What playbooks/train.yml trains, and with what; see docs/train.md."""
+
+    python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
+    image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
+    program: Annotated[str, Field(pattern=r"^(pytorch|paddle|/.+\.py)$")] = Field(
+        "pytorch",
+        description="The bundle's program that trains, pytorch or paddle; or the path of your own on the controller.",
+    )
+    model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
+        "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
+    )
+    dataset: Name | None = Field(None, description="Dataset. Unset: the first.")
+    folder: str | None = Field(
+        None, description="Folder of the dataset with a folder for each class. Unset: train, or the whole dataset."
+    )
+    images: Whole | None = Field(None, ge=2, description="Images of an epoch. Unset: all.")
+    size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop.")
+    batch: Whole = Field(256, ge=1, description="Images of a step.")
+    epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
+    rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
+    loaders: Whole = Field(4, ge=1, description="Processes that read and decode.")
+    sweep: list[Annotated[Whole, Field(ge=1)]] = Field(
+        [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
+    )
+    gpus: Whole = Field(0, ge=0, description="GPUs to train on; 0: processors.")
+    mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
+    seed: Whole = Field(2012, description="Seed of model, order and crops.")
+    local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @property
+    def is_resnet50(self) -> bool:
+        """Whether it trains what workload `resnet50` means: that model on images of 224 pixels, by a known program."""
+        return (self.model, self.size) == (RESNET50, 224) and not self.program.startswith("/")
+
+    @model_validator(mode="after")
+    def _runs_somewhere(self) -> Self:
+        if self.python and self.image:
+            raise wrong("program", "python and image are both named", "write one of the two")
+        return self
+
+
+def _verify(value: Any) -> Any:
+    """`only`, or a switch."""
+    return value if value == "only" else parse_switch(value)
+
+
+class Warm(Strict):
+    """With -e: which files playbooks/warm.yml brings where, as a task of its own; see docs/warm.md."""
+
+    datasets: list[Name] = Field([], description="Datasets. Empty: all.")
+    paths: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="Folders, files and globs, in the dataset or below its mount point. Empty: everything."
+    )
+    filelist: str = Field("", description="File on the controller with one such path a line, without globs.")
+    include: list[str] = Field([], description="Globs of the files that count; one without a slash is for names.")
+    exclude: list[str] = Field([], description="Globs of files that do not.")
+    into: Literal["workers", "stage"] = Field("workers", description="Where the files are to be.")
+    bandwidth: Size | None = Field(None, ge=1, description="Bytes a second on each node, at most.")
+    verify: Annotated[bool | Literal["only"], BeforeValidator(_verify)] = Field(
+        False, description="Compare what was loaded with the manifest's digests; `only`: load nothing."
+    )
+    evict: Switch = Field(False, description="Give the files up.")
+    background: Switch = Field(False, description="Return with the task's name; it goes on.")
+    dry_run: Switch = Field(False, description="Say what would be done: bytes, requests, room, time.")
+    replicas: Whole = Field(1, description="Copies of a block in the workers: 1.")
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if self.replicas != 1:
+            reason = "Alluxio 2.9.6 loads one copy of a block, and a read elsewhere makes no second one"
+            raise wrong("replicas", reason, "take replicas out, or stage the files on every node: into: stage")
+        if self.evict and self.verify:
+            raise wrong("verify", "what is given up cannot be compared", "write evict, or verify")
+        return self
