@@ -47,7 +47,9 @@ class Proven(Dataset):
     def __getitem__(self, number: int) -> tuple[Any, ...]:
         name, label = self.images[number]
         sample = read(f"{self._orders.root}/{name}")
-        random.seed(seed_of(self._orders.seed, self.epoch, name))
+        seed = seed_of(self._orders.seed, self.epoch, name)
+        random.seed(seed)  # Paddle's transforms draw from both
+        np.random.seed(seed % 2**32)  # noqa: NPY002
         image = self._change(Image.open(io.BytesIO(sample.data)).convert("RGB"))
         return image.astype("float32"), label, name, sample.digest, len(sample.data), sample.calls, sample.storage_bytes
 
