@@ -49,7 +49,7 @@ class Proven(Dataset):
         sample = read(f"{self._orders.root}/{name}")
         seed = seed_of(self._orders.seed, self.epoch, name)
         random.seed(seed)  # Paddle's transforms draw from both
-        np.random.seed(seed % 2**32)  # noqa: NPY002
+        np.random.seed(seed % 2**32)
         image = self._change(Image.open(io.BytesIO(sample.data)).convert("RGB"))
         return image.astype("float32"), label, name, sample.digest, len(sample.data), sample.calls, sample.storage_bytes
 
