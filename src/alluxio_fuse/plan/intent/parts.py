@@ -14,7 +14,7 @@ Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
 
 
 def wrong(kind: str, reason: str, remedy: str) -> PydanticCustomError:
-    """What a validator raises: what is wrong with a value, and what to write instead. kind: `secret` hides the value."""
+    """What validators raise: what is wrong with a value, and what to write instead. kind: `secret` hides the value."""
     return PydanticCustomError("wrong", "{reason}", {"kind": kind, "reason": reason, "remedy": remedy})
 
 
