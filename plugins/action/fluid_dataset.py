@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress, told_by_api
 
 
 class ActionModule(ActionBase):
@@ -21,14 +21,16 @@ class ActionModule(ActionBase):
         absent = args["state"] == "absent"
         fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
         if self._task.check_mode:
-            return {"changed": absent and bool(fluid.ours(args["deployment"]))}
+            with told_by_api():
+                return {"changed": absent and bool(fluid.ours(args["deployment"]))}
         heading(self._task)
         try:
-            if not absent:
-                fluid.wait_ready(args["timeout_s"], progress)
-                return {"changed": False}
-            there = fluid.remove(args["deployment"])
-            fluid.wait_gone(args["deployment"], args["timeout_s"], progress)
+            with told_by_api():
+                if not absent:
+                    fluid.wait_ready(args["timeout_s"], progress)
+                    return {"changed": False}
+                there = fluid.remove(args["deployment"])
+                fluid.wait_gone(args["deployment"], args["timeout_s"], progress)
         except client.WaitError as error:
             what = "is not gone" if absent else "does not come up"
             raise AnsibleActionFail(f"Dataset {args['namespace']}/{args['dataset']} {what}:\n{error}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, told_by_api
 
 
 class ActionModule(ActionBase):
@@ -18,10 +18,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         args = arguments(self._task)
         fluid = client.FluidClient(args["kubeconfig"], args["context"], args["namespace"], args["dataset"])
-        facts = fluid.facts(args["runtime"], args["secrets"])
-        return {
-            "changed": False,
-            "fluid": facts,
-            "services": fluid.services(args["deployment"]),
-            "columns": state.columns(facts["objects"]),
-        }
+        with told_by_api():
+            facts = fluid.facts(args["runtime"], args["secrets"])
+            services = fluid.services(args["deployment"])
+        return {"changed": False, "fluid": facts, "services": services, "columns": state.columns(facts["objects"])}

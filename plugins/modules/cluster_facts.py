@@ -21,6 +21,7 @@ options:
   release: {description: Name of a release whose presence is wanted., type: str, required: true}
   external: {description: Whether another tool is to own that release., type: bool, default: false}
   image: {description: Image of the pod in the dry run., type: str, required: true}
+  needed: {description: "Programs that the controller must have.", type: list, elements: str, default: [helm, kubectl]}
   claims: {description: Names of PersistentVolumeClaims that hold sources., type: list, elements: str, default: []}
 author: [alluxio-fuse]
 extends_documentation_fragment:
@@ -54,9 +55,11 @@ PROGRAMS = {"helm": ["version", "--short"], "kubectl": ["version", "--client"]}
 
 
 def programs(module: AnsibleModule) -> dict[str, str | None]:
-    """Version of each program, None where it is absent."""
+    """Version of each program that is needed, None where it is absent."""
     found: dict[str, str | None] = {}
     for name, arguments in PROGRAMS.items():
+        if name not in module.params["needed"]:
+            continue
         path = module.get_bin_path(name)
         said = module.run_command([path, *arguments])[1] if path else ""
         match = re.search(r"v(\d+\.\d+\.\d+)", said)
@@ -177,6 +180,7 @@ def main() -> None:
             "release": {"type": "str", "required": True},
             "external": {"type": "bool", "default": False},
             "image": {"type": "str", "required": True},
+            "needed": {"type": "list", "elements": "str", "default": [*PROGRAMS]},
             "claims": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +30,21 @@ def arguments(task: Any) -> dict[str, Any]:
         raise AnsibleActionFail("; ".join(checked.error_messages))
     validated: dict[str, Any] = checked.validated_parameters
     return validated
+
+
+@contextmanager
+def told_by_api() -> Iterator[None]:
+    """What the API server refuses ends the task in its own words: they name the user, the verb and the resource."""
+    from kubernetes.client import ApiException  # noqa: PLC0415 - other platforms do without the package
+
+    try:
+        yield
+    except ApiException as error:
+        try:
+            said = str(json.loads(error.body)["message"])
+        except (TypeError, ValueError, KeyError):
+            said = f"{error.status} {error.reason}"
+        raise AnsibleActionFail(f"the API server refuses: {said}") from None
 
 
 def _spec(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

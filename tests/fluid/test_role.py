@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from apiserver import api_server
+from apiserver import DEPLOYER, api_server
 from fleets import host
 from standin import StandIn, definitions
 
@@ -23,6 +23,7 @@ from alluxio_fuse.plan import plan
 ROOT = Path(__file__).parents[2]
 IMAGE = "registry.example.com/data/alluxio-fuse:2.9.6"
 NAME = "fluid-test"
+RIGHTS = ROOT / "roles/platform_fluid/files/rbac.yaml"
 KEYS = {"set": {"access_key": "AK-of-the-test", "secret_key": "SK-of-the-test"}}
 
 
@@ -53,6 +54,7 @@ class Deployment:
 
     def __init__(self, config: Path, folder: Path) -> None:
         self.config, self.folder = config, folder
+        folder.mkdir(exist_ok=True)
         self.manifests = folder / "controller"
         self.manifests.mkdir()
         (self.manifests / "set.jsonl").write_text("what the pod that sees the claim listed\n")
@@ -224,3 +226,35 @@ def test_a_dataset_of_somebody_else_stays(deployment: Deployment, fluid: StandIn
     succeeded(deployment.call("remove"))
     assert deployment.get("dataset.data.fluid.io")["spec"] == foreign["spec"]
     deployment.kubectl("delete", "-f", str(file))
+
+
+@pytest.fixture
+def deployer(config: Path, tmp_path: Path) -> Iterator[Path]:
+    """The kubeconfig of a user that may do what the role's manifest grants, in the namespace of these tests."""
+    said = yaml.safe_load(config.read_text())
+    said["users"][0]["user"]["token"] = DEPLOYER
+    path, rights = tmp_path / "deployer", tmp_path / "rights.yaml"
+    path.write_text(yaml.safe_dump(said))
+    rights.write_text(RIGHTS.read_text().replace("namespace: alluxio-fuse}", f"namespace: {NAME}}}"))
+    whole = Deployment(config, tmp_path / "administrator")
+    assert "created" in whole.kubectl("apply", "-f", str(rights))
+    yield path
+    whole.kubectl("delete", "-f", str(rights))
+
+
+def test_the_rights_of_the_manifest_are_enough(deployer: Path, deployment: Deployment, fluid: StandIn) -> None:
+    deployment.config = deployer
+    for verb in ("main", "endpoints", "status", "remove"):
+        succeeded(deployment.call(verb))
+
+
+def test_without_the_manifest_the_run_says_what_is_forbidden(
+    deployer: Path, deployment: Deployment, fluid: StandIn
+) -> None:
+    deployment.kubectl("delete", "clusterrolebinding", "alluxio-fuse-fluid-deployer")
+    deployment.config = deployer
+    refused = deployment.call("status")
+    assert refused.returncode != 0
+    assert "the API server refuses: customresourcedefinitions" in refused.stdout
+    assert f'User "{DEPLOYER}" cannot list resource' in " ".join(refused.stdout.split())
+    assert "Traceback" not in refused.stdout + refused.stderr

@@ -20,7 +20,7 @@ RIGHTS = re.compile(r'^\S+ is forbidden: User ".*" cannot \S+ resource')  # RBAC
 
 def cluster_findings(cluster: Mapping[str, Any], hosts: list[str]) -> Iterator[Finding]:
     """Findings on a cluster as the module `alluxio.fuse.cluster_facts` returns it. hosts: the inventory's."""
-    if cluster["python"] < [3, 12]:
+    if cluster["python"] < [3, 12] and "helm" in cluster["programs"]:
         running = ".".join(str(part) for part in cluster["python"])
         reason = "its newest Ansible brings a kubernetes.core that calls Helm 4 with options that it does not know"
         yield Finding("Python of the controller", running, reason, WAYS_OUT)
