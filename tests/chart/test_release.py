@@ -113,6 +113,15 @@ def test_what_helm_installs_from_the_written_values_is_the_plan(
         assert line in done.stdout
 
 
+def test_the_written_pods_are_taken_by_an_api_server(values: Path, cluster: list[str]) -> None:
+    readers = values.parent / "readers.yaml"
+    applied = [*cluster, "apply", "--dry-run=server", "--validate=strict", "-f", readers, "-o", "name"]
+    done = subprocess.run(applied, check=True, capture_output=True, text=True)
+    made = [f"{kind}-{one}" for one in ("imagenet", "clicks") for kind in ("pod/read", "job.batch/train-on")]
+    assert done.stdout.split() == made
+    assert readers.read_text().startswith("# A Pod and a Job for each dataset")
+
+
 def test_a_release_of_another_tool_is_refused_by_name(play: Play, cluster: list[str], helm: Helm, values: Path) -> None:
     master = helm.objects(values, release=NAME, namespace=NAMESPACE)["StatefulSet", f"{NAME}-master"]
     master["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "cache:apps/StatefulSet:data/x"}

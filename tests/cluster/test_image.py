@@ -61,6 +61,21 @@ def test_pods_run_what_was_imported(job: Job) -> None:
     assert f"containerd has it on each node: {name.partition('@')[2]}" in again.output
 
 
+def test_pods_that_the_run_wrote_read_as_they_are(job: Job) -> None:
+    """As somebody of the readers' group, by the imported image; the sample has more than a hundred files."""
+    readers = max((ROOT / "runs").glob("*/readers.yaml"))
+    job.cluster.kubectl("apply", "-f", str(readers))
+    try:
+        for what, condition in (
+            ("pod/read-imagenet", "jsonpath={.status.phase}=Succeeded"),
+            ("job/train-on-imagenet", "condition=Complete"),
+        ):
+            job.cluster.kubectl("wait", "--namespace=default", f"--for={condition}", what, "--timeout=180s")
+            assert job.cluster.kubectl("logs", "--namespace=default", what).split() == ["100"]
+    finally:
+        job.cluster.kubectl("delete", "-f", str(readers))
+
+
 def test_teardown_removes_it_and_no_other(job: Job) -> None:
     before = images(job)
     succeed(teardown(job))

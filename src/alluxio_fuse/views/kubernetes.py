@@ -10,6 +10,7 @@ from typing import Any
 from alluxio_fuse import containers, names, restarts, targets
 from alluxio_fuse.chart import values
 from alluxio_fuse.kubernetes import consumers as readers
+from alluxio_fuse.kubernetes import examples as readable
 from alluxio_fuse.kubernetes import objects, pods, policy
 from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.owner import owner_finding
@@ -28,7 +29,7 @@ class Kubernetes:
 
     parents: folders above the mount points, {path, uid, gid, mode}. owned: items of the ownership record. components:
     by dataset, the label of the host's FUSE pods. ca_files: on the controller. values: of the chart, for the plan and
-    as the user says beside it; None where nodes are not known.
+    as the user says beside it; None where nodes are not known. examples: pods that read, for users to begin with.
     """
 
     parents: list[dict[str, Any]]
@@ -36,6 +37,7 @@ class Kubernetes:
     components: dict[str, str]
     ca_files: list[str]
     values: Amounts | None
+    examples: Object
 
 
 def kubernetes(
@@ -61,6 +63,7 @@ def kubernetes(
         },
         ca_files=containers.ca_files(plan),
         values=values.chart_values(plan, secrets, addresses, digest) if nodes is not None else None,
+        examples={} if plan.capabilities.by_fluid else readable.examples(plan),
     )
 
 

@@ -1,0 +1,112 @@
+"""A Pod and a Job that read a dataset of a deployment, as they are: for users to begin their own with."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from alluxio_fuse import names
+from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.intent.clusters import Kubernetes
+from alluxio_fuse.plan.values import PlannedDataset
+
+NAMESPACE: Final = "default"
+_VOLUME, _MOUNTED = "dataset", "/data"
+_ANYBODY: Final = 1000  # no dataset's owner by default
+#: Reads a hundred files through, and tells how many that were.
+_READ: Final = f"find {_MOUNTED}/data -type f | head -n 100 | xargs -d '\\n' sha256sum | wc -l"
+_WAIT: Final = """\
+until grep -q '^[^/]* /[^ ]* {mounted}/data ' /proc/self/mountinfo; do echo "no mount yet"; sleep 2; done
+test "$(cat {mounted}/.owner)" = {owner} || {{ echo "this is $(cat {mounted}/.owner)"; exit 1; }}
+"""
+
+
+def examples(plan: Plan) -> Object:
+    """A list, for each dataset, of a Pod and a Job. They run where the deployment mounts it, where a copy is if one is.
+
+    With the CSI driver they have a volume of it, the Job by claim where the driver has claims; else they mount the
+    node's folder, and wait for the mount.
+    """
+    made = [one for dataset in plan.datasets for one in (_pod(plan, dataset), _job(plan, dataset))]
+    return {"apiVersion": "v1", "kind": "List", "items": made}
+
+
+def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
+    about = {"name": f"read-{dataset['name']}", "namespace": NAMESPACE}
+    volume = {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": _spec(plan, dataset, volume)}
+
+
+def _job(plan: Plan, dataset: PlannedDataset) -> Object:
+    into, volume = NAMESPACE, {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset)
+    if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
+        claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"
+        into, volume = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
+    about = {"name": f"train-on-{dataset['name']}", "namespace": into}
+    template = {"spec": _spec(plan, dataset, volume)}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": about,
+        "spec": {"backoffLimit": 2, "template": template},
+    }
+
+
+def _spec(plan: Plan, dataset: PlannedDataset, volume: Object) -> Object:
+    readers, cluster = dataset["readers"], _cluster(plan)
+    user = {"runAsUser": readers["uid"] or _ANYBODY, "runAsGroup": readers["gid"] or _ANYBODY}
+    image = {
+        "image": plan.fleet["image"].amount,
+        "imagePullPolicy": "Never" if cluster.image.by == "import" else "IfNotPresent",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [
+            {"name": _VOLUME, "mountPath": _MOUNTED, "mountPropagation": "HostToContainer", "readOnly": True}
+        ],
+    }
+    wait = _WAIT.format(mounted=_MOUNTED, owner=f"{cluster.namespace}-{plan.name}/{dataset['name']}")
+    waits = {"name": "wait-for-the-mount", "command": ["sh", "-ec", wait], **image}
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "affinity": {"nodeAffinity": _affinity(plan, dataset["name"])},
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations],
+        "securityContext": {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}},
+        **({"initContainers": [waits]} if "hostPath" in volume else {}),
+        "containers": [{"name": "reader", "command": ["sh", "-ec", _READ], **image}],
+        "volumes": [{"name": _VOLUME, **volume}],
+    }
+
+
+def _affinity(plan: Plan, dataset: str) -> Object:
+    """On nodes that mount it, rather on those that hold a copy."""
+    selected = _cluster(plan).node_selector
+    mounts: list[Object] = [{"key": key, "operator": "In", "values": [value]} for key, value in selected.items()]
+    mounts = mounts or [{"key": names.node_label(plan.name, "fuse"), "operator": "Exists"}]
+    label = names.dataset_label(plan.name, dataset)
+    preferred = [
+        {"weight": weight, "preference": {"matchExpressions": [{"key": label, "operator": "In", "values": [how]}]}}
+        for how, weight in (("staged", 100), ("part", 50))
+    ]
+    return {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": mounts}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+    }
+
+
+def _inline(plan: Plan, dataset: PlannedDataset) -> Object:
+    driver = f"{plan.name}.{_cluster(plan).namespace}"
+    return {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset["name"]}}
+
+
+def _folder(plan: Plan, dataset: PlannedDataset) -> Object:
+    return {"hostPath": {"path": names.mount_parent(plan.name, dataset["name"]), "type": "Directory"}}
+
+
+def _cluster(plan: Plan) -> Kubernetes:
+    said: Kubernetes = plan.fleet["kubernetes"].amount
+    return said
+
+
+def _csi(plan: Plan) -> dict[str, Any]:
+    found: dict[str, Any] = _cluster(plan).values.get("csi") or {}
+    return found
