@@ -26,6 +26,7 @@ STAGES = ("preflight", "plan", "nodes", "services", "warm")
 KINDS = {WHOLE: ["tmpfs"], PART: ["overlay"]}
 READERS = (0, 2000)
 THERE = "/srv/staged"
+PAUSE = "0.01"  # after each file: readers that never rest leave the run nothing of this machine's processors
 SPACE = f"--namespace={NAME}"
 ENVIRONMENT = yaml.safe_load((ROOT / "tests/cluster/environment/group_vars/all/main.yml").read_text())
 
@@ -127,7 +128,7 @@ def readers(
         processes, found = [], {}
         for seed, dataset in enumerate((WHOLE, PART)):
             record = folder / dataset
-            command = [f"{THERE}/reading.py", f"/mnt/{NAME}/{dataset}/data", f"{THERE}/digests.json", str(seed)]
+            command = [f"{THERE}/reading.py", f"/mnt/{NAME}/{dataset}/data", f"{THERE}/digests.json", str(seed), PAUSE]
             with record.open("w") as out:
                 processes.append(subprocess.Popen(["podman", "exec", here, "python3", *command], stdout=out))
             found[dataset] = Reader(record, len(expected))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A reader as training has them: every file of a tree in a new order each epoch, its digest compared, until killed.
 
-usage: reading.py ROOT DIGESTS SEED      DIGESTS: JSON {path: sha256}
+usage: reading.py ROOT DIGESTS SEED [PAUSE]      DIGESTS: JSON {path: sha256}; PAUSE: seconds after each file
 
 Prints a line for each read, `begun ended outcome bytes path` (times in seconds of the epoch); the outcome is ok, wrong,
 or the name of an errno.
@@ -31,7 +31,7 @@ def read(path: Path, digest: str) -> tuple[str, int]:
     return "ok" if hashlib.sha256(content).hexdigest() == digest else "wrong", len(content)
 
 
-def main(root: str, digests: str, seed: str) -> None:
+def main(root: str, digests: str, seed: str, pause: str = "0") -> None:
     """Read until killed."""
     known = json.loads(Path(digests).read_text())
     order, names = random.Random(int(seed)), sorted(known)
@@ -41,6 +41,7 @@ def main(root: str, digests: str, seed: str) -> None:
             begun = time.time()
             outcome, size = read(Path(root, name), known[name])
             print(f"{begun:.3f} {time.time():.3f} {outcome} {size} {name}", flush=True)
+            time.sleep(float(pause))
 
 
 if __name__ == "__main__":
