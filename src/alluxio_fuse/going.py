@@ -16,11 +16,10 @@ def going(facts: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     prefix, planned = f"{asked['name']}-fuse-", asked["datasets"]
     owned = [item["id"] for item in facts["owned"].get("items", []) if item["kind"] in ("container", "unit")]
     mounted = [one.removeprefix(prefix).removesuffix(".service") for one in owned if one.startswith(prefix)]
-    return [
-        names.mount_point(asked["name"], dataset)
-        for dataset in mounted
-        if dataset not in planned or _another(planned[dataset], facts["manifests"].get(dataset, ""))
-    ]
+    gone = [dataset for dataset in mounted if dataset not in planned]
+    # pods are no items of the record, but each node has the manifest of what they mount
+    other = [dataset for dataset, source in facts["manifests"].items() if _another(planned.get(dataset, ""), source)]
+    return [names.mount_point(asked["name"], dataset) for dataset in (*gone, *other)]
 
 
 def _another(said: str, before: str) -> bool:

@@ -119,7 +119,7 @@ def _target(
     return {
         "name": dataset["name"],
         "source": dataset["source"],
-        "folder": dataset["folder"] if _sees(plan, dataset) else "",
+        "folder": "" if claim_of(dataset["source"]) else dataset["folder"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
         "path": dataset["path"],
@@ -133,11 +133,6 @@ def _target(
         and host == next(name for name in plan.nodes if plan.mounts(name)),
         **found,
     }
-
-
-def _sees(plan: Plan, dataset: PlannedDataset) -> bool:
-    """Whether what is read on in place of a node sees the source's folder: nodes see no claim."""
-    return claim_of(dataset["source"]) is None or not plan.fleet["node_access"].amount
 
 
 def _planned(cache: PlannedCache, fuse: Amounts, plan: Plan) -> dict[str, Any]:

@@ -299,3 +299,12 @@ def test_another_volume_is_another_source(helm: Helm) -> None:
     volumes: list[Object] = [{"claim": "c"}, {"claim": "d"}, {"claim": "c", "subPath": "x"}, {"hostPath": "/c"}]
     assert len({seen(volume) for volume in volumes}) == len(volumes)
     assert seen({"hostPath": "/c"} | marker) == seen({"hostPath": "/c"})
+
+
+def test_a_claim_and_a_folder_that_look_like_numbers_are_names(helm: Helm) -> None:
+    values = {"datasets": [{"name": "a", "volume": {"claim": "123", "subPath": "2012"}}]}
+    spec = helm.objects(values=values)["DaemonSet", "cache-alluxio-fuse-worker"]["spec"]["template"]["spec"]
+    (volume,) = [one for one in spec["volumes"] if one["name"] == "source-a"]
+    assert volume["persistentVolumeClaim"]["claimName"] == "123"
+    mounts = [one for part in spec["containers"] for one in part["volumeMounts"] if one["name"] == "source-a"]
+    assert {one["subPath"] for one in mounts} == {"2012"}

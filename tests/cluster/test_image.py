@@ -70,8 +70,8 @@ def test_pods_that_the_run_wrote_read_as_they_are(job: Job) -> None:
             ("pod/read-imagenet", "jsonpath={.status.phase}=Succeeded"),
             ("job/train-on-imagenet", "condition=Complete"),
         ):
-            job.cluster.kubectl("wait", "--namespace=default", f"--for={condition}", what, "--timeout=180s")
-            assert job.cluster.kubectl("logs", "--namespace=default", what).split() == ["100"]
+            job.cluster.kubectl("wait", f"--namespace={NAME}", f"--for={condition}", what, "--timeout=180s")
+            assert job.cluster.kubectl("logs", f"--namespace={NAME}", what).split() == ["100"]
     finally:
         job.cluster.kubectl("delete", "-f", str(readers))
 

@@ -226,7 +226,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 - name: source-{{ .name }}
   mountPath: {{ include "alluxio.datasetFolder" . }}
   {{- with .volume.subPath }}
-  subPath: {{ . }}
+  subPath: {{ . | quote }}
   {{- end }}
   readOnly: {{ not .writable }}
 {{- end }}
@@ -257,7 +257,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 - name: source-{{ .name }}
   {{- if .volume.claim }}
   persistentVolumeClaim:
-    claimName: {{ .volume.claim }}
+    claimName: {{ .volume.claim | quote }}
     {{- if not .writable }}
     # Without it, the kubelet would give everything in it to the pod's group.
     readOnly: true

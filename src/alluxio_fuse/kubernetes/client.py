@@ -118,7 +118,7 @@ class Cluster:
             raise
 
     def _is_there(self, pod: Object) -> bool:
-        """Whether this very pod runs or will; another one of its name is removed."""
+        """Whether this very pod runs or will; another one of its name, or one that its node has lost, is removed."""
         name = pod["metadata"]["name"]
         try:
             found = self._core.read_namespaced_pod(name, self._namespace)
@@ -127,7 +127,8 @@ class Cluster:
                 raise
             return False
         same = (found.metadata.annotations or {}).get(SPEC) == _digest(pod["spec"])
-        if same and found.status.phase in ("Pending", "Running"):
+        lost = any(one.type == "Ready" and one.status == "False" for one in found.status.conditions or ())
+        if same and (found.status.phase == "Pending" or (found.status.phase == "Running" and not lost)):
             return True
         self.remove([name])
         return False

@@ -10,11 +10,13 @@ from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.values import PlannedDataset
 
-NAMESPACE: Final = "default"
 _VOLUME, _MOUNTED = "dataset", "/data"
 _ANYBODY: Final = 1000  # no dataset's owner by default
-#: Reads a hundred files through, and tells how many that were.
-_READ: Final = f"find {_MOUNTED}/data -type f | head -n 100 | xargs -d '\\n' sha256sum | wc -l"
+#: Reads a hundred files through, and tells how many that were; it fails if one cannot be read.
+_READ: Final = f"""\
+find {_MOUNTED}/data -type f | head -n 100 | xargs -d '\\n' sha256sum >/tmp/read
+wc -l </tmp/read
+"""
 _WAIT: Final = """\
 until grep -q '^[^/]* /[^ ]* {mounted}/data ' /proc/self/mountinfo; do echo "no mount yet"; sleep 2; done
 test "$(cat {mounted}/.owner)" = {owner} || {{ echo "this is $(cat {mounted}/.owner)"; exit 1; }}
@@ -22,9 +24,9 @@ test "$(cat {mounted}/.owner)" = {owner} || {{ echo "this is $(cat {mounted}/.ow
 
 
 def examples(plan: Plan) -> Object:
-    """A list, for each dataset, of a Pod and a Job. They run where the deployment mounts it, where a copy is if one is.
+    """A list, for each dataset, of a Pod and a Job in the deployment's namespace.
 
-    With the CSI driver they have a volume of it, the Job by claim where the driver has claims; else they mount the
+    They run on nodes that mount it, and rather on those that hold a copy. With the CSI driver they have a volume of it, the Job by claim where the driver has claims; else they mount the
     node's folder, and wait for the mount.
     """
     made = [one for dataset in plan.datasets for one in (_pod(plan, dataset), _job(plan, dataset))]
@@ -32,13 +34,16 @@ def examples(plan: Plan) -> Object:
 
 
 def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
-    about = {"name": f"read-{dataset['name']}", "namespace": NAMESPACE}
+    about = {"name": f"read-{dataset['name']}", "namespace": str(_cluster(plan).namespace)}
     volume = {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": _spec(plan, dataset, volume)}
 
 
 def _job(plan: Plan, dataset: PlannedDataset) -> Object:
-    into, volume = NAMESPACE, {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset)
+    into, volume = (
+        str(_cluster(plan).namespace),
+        {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset),
+    )
     if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
         claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"
         into, volume = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
@@ -54,7 +59,7 @@ def _job(plan: Plan, dataset: PlannedDataset) -> Object:
 
 def _spec(plan: Plan, dataset: PlannedDataset, volume: Object) -> Object:
     readers, cluster = dataset["readers"], _cluster(plan)
-    user = {"runAsUser": readers["uid"] or _ANYBODY, "runAsGroup": readers["gid"] or _ANYBODY}
+    user = {"runAsUser": readers["uid"] or _ANYBODY, "runAsGroup": readers["gid"]}
     image = {
         "image": plan.fleet["image"].amount,
         "imagePullPolicy": "Never" if cluster.image.by == "import" else "IfNotPresent",
@@ -68,6 +73,7 @@ def _spec(plan: Plan, dataset: PlannedDataset, volume: Object) -> Object:
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
+        **({"imagePullSecrets": [{"name": one} for one in cluster.pull_secrets]} if cluster.pull_secrets else {}),
         "affinity": {"nodeAffinity": _affinity(plan, dataset["name"])},
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations],
         "securityContext": {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}},

@@ -8,6 +8,7 @@ from typing import Final
 
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.values import Value
 
@@ -68,6 +69,9 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
         yield Finding("alluxio_image", image, reason, f"name a registry, or write {VARIABLE}: {{by: import}}")
     if said.by == "import" and (intent.capabilities.by_fluid or not intent.alluxio_kubernetes.node_access):
         reason = "the inventory does not reach the nodes, into whose containerd the image would go"
+        yield Finding(f"{VARIABLE}.by", "import", reason, "write push, with a registry that nodes reach")
+    if said.by == "import" and any(claim_of(dataset.source) for dataset in intent.alluxio_datasets):
+        reason = "a pod lists claims before nodes have an image that no registry holds"
         yield Finding(f"{VARIABLE}.by", "import", reason, "write push, with a registry that nodes reach")
     for variable in _BUILT:
         built = FleetIntent.model_fields[variable].default

@@ -9,7 +9,7 @@ from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service
 
-VERSION = 2
+VERSION = 3
 _FUSE = "fuse/"
 _REMEDY = "run playbooks/plan.yml, which writes a new one"
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from alluxio_fuse import names
 
 SCHEME: Final = "pvc://"
-_WELL_FORMED: Final = re.compile(r"pvc://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/]+)*/?")
+_WELL_FORMED: Final = re.compile(r"pvc://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/\x00-\x1f\x7f]+)*/?")
 
 
 class Claim(NamedTuple):

@@ -31,12 +31,12 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
-    sources = {str(d.get("name")): str(d.get("source")) for d in datasets}
+    sources = {str(d.get("name")): _source(d) for d in datasets}
     mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
     offset = parse_whole(variables.get("alluxio_port_offset"))
     moved = offset if isinstance(offset, int) else 0
     folders = [source for source in sources.values() if source.startswith("file://")]
-    stores = [d for d in datasets if str(d.get("source")).startswith(OBJECT_STORES)]
+    stores = [d for d in datasets if _source(d).startswith(OBJECT_STORES)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
     claimed = {dataset: source for dataset, source in sources.items() if can.in_pods and is_claim(source)}
@@ -78,9 +78,9 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "directories": folders,
         "markers": {
-            str(d["source"]): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}
+            _source(d): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}
             for d in datasets
-            if str(d.get("source")).startswith("file://") and isinstance(d.get("marker"), dict)
+            if _source(d).startswith("file://") and isinstance(d.get("marker"), dict)
         },
         "key_files": [
             path
@@ -91,8 +91,13 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             {"name": dataset, "source": source, "folder": names.claim_folder(dataset)}
             for dataset, source in claimed.items()
         ],
-        "object_stores": [{"name": str(d.get("name")), "source": str(d["source"]), "store": _store(d)} for d in stores],
+        "object_stores": [{"name": str(d.get("name")), "source": _source(d), "store": _store(d)} for d in stores],
     }
+
+
+def _source(dataset: Mapping[str, Any]) -> str:
+    """As the plan has it, by which facts find it."""
+    return str(dataset.get("source")).rstrip("/")
 
 
 def _store(dataset: Mapping[str, Any]) -> dict[str, Any]:

@@ -212,8 +212,10 @@ class Core:
             raise ApiException(status=404)
 
 
-def found(annotations: dict[str, str]) -> Any:
-    return SimpleNamespace(metadata=SimpleNamespace(annotations=annotations), status=SimpleNamespace(phase="Running"))
+def found(annotations: dict[str, str], *, lost: bool = False) -> Any:
+    ready = [SimpleNamespace(type="Ready", status="False" if lost else "True")]
+    status = SimpleNamespace(phase="Running", conditions=ready)
+    return SimpleNamespace(metadata=SimpleNamespace(annotations=annotations), status=status)
 
 
 def cluster_of(core: Core, answers: list[Answer]) -> Scripted:
@@ -244,6 +246,16 @@ def test_what_was_made_goes_when_another_is_refused_and_what_was_there_stays(
     with pytest.raises(seen):
         cluster_of(core, [[]]).run(PODS, frozenset({"Running"}), 5, lambda _: None)
     assert core.there.keys() == {"p1"}
+
+
+def test_a_pod_that_its_node_has_lost_is_made_anew() -> None:
+    core, answer = Core(), [{"metadata": {"name": "p1"}, "status": {"phase": "Running"}}]
+    made: list[bool] = []
+    for lost in (False, False, True):
+        if core.there:
+            core.there["p1"] = found(core.there["p1"].metadata.annotations, lost=lost)
+        made.append(cluster_of(core, [answer]).run(PODS[:1], frozenset({"Running"}), 5, lambda _: None)[0])
+    assert made == [True, False, True]
 
 
 def test_what_was_made_goes_when_waiting_fails() -> None:

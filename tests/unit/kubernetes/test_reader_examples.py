@@ -45,7 +45,7 @@ def test_a_pod_and_a_job_wait_for_the_nodes_mount_and_ask_whose_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("readers", "user"),
-    [({}, (1000, 1000)), ({"gid": 2000, "mode": "0750"}, (1000, 2000)), ({"uid": 7, "gid": 8}, (7, 8))],
+    [({}, (1000, 0)), ({"gid": 2000, "mode": "0750"}, (1000, 2000)), ({"uid": 7, "gid": 8}, (7, 8))],
 )
 def test_they_are_who_may_read(readers: dict[str, Any], user: tuple[int, int]) -> None:
     security = spec_of(made(readers)[0])["securityContext"]

@@ -147,6 +147,8 @@ def test_what_would_go_is_looked_at(said: dict[str, Any], gone: list[str], made:
     asked = preflight.questions({"alluxio_name": "lake", **said})
     assert going.going(facts, asked) == [f"/mnt/lake/{name}/data" for name in gone]
     assert going.going({"owned": {}, "manifests": {}}, asked) == []
+    changed = [name for name in gone if name in asked["datasets"]]
+    assert going.going(facts | {"owned": {}}, asked) == [f"/mnt/lake/{name}/data" for name in changed]  # in pods
 
 
 def test_names_of_containers_are_those_of_the_plan() -> None:
