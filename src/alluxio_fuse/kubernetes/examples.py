@@ -26,8 +26,8 @@ test "$(cat {mounted}/.owner)" = {owner} || {{ echo "this is $(cat {mounted}/.ow
 def examples(plan: Plan) -> Object:
     """A list, for each dataset, of a Pod and a Job in the deployment's namespace.
 
-    They run on nodes that mount it, and rather on those that hold a copy. With the CSI driver they have a volume of it, the Job by claim where the driver has claims; else they mount the
-    node's folder, and wait for the mount.
+    They run on nodes that mount it, and rather on those that hold a copy. With the CSI driver they have a volume of it,
+    the Job by claim where the driver has claims; else they mount the node's folder, and wait for the mount.
     """
     made = [one for dataset in plan.datasets for one in (_pod(plan, dataset), _job(plan, dataset))]
     return {"apiVersion": "v1", "kind": "List", "items": made}
