@@ -115,6 +115,8 @@ def test_what_helm_installs_from_the_written_values_is_the_plan(
 
 def test_the_written_pods_are_taken_by_an_api_server(values: Path, cluster: list[str]) -> None:
     readers = values.parent / "readers.yaml"
+    (space,) = {one["metadata"]["namespace"] for one in yaml.safe_load(readers.read_text())["items"]}
+    apply(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}])
     applied = [*cluster, "apply", "--dry-run=server", "--validate=strict", "-f", readers, "-o", "name"]
     done = subprocess.run(applied, check=True, capture_output=True, text=True)
     made = [f"{kind}-{one}" for one in ("imagenet", "clicks") for kind in ("pod/read", "job.batch/train-on")]
