@@ -35,15 +35,12 @@ def examples(plan: Plan) -> Object:
 
 def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
     about = {"name": f"read-{dataset['name']}", "namespace": str(_cluster(plan).namespace)}
-    volume = {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset)
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": _spec(plan, dataset, volume)}
+    spec = _spec(plan, dataset, _volume(plan, dataset))
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
 
 
 def _job(plan: Plan, dataset: PlannedDataset) -> Object:
-    into, volume = (
-        str(_cluster(plan).namespace),
-        {"csi": _inline(plan, dataset)} if _csi(plan).get("enabled") else _folder(plan, dataset),
-    )
+    into, volume = str(_cluster(plan).namespace), _volume(plan, dataset)
     if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
         claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"
         into, volume = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
@@ -99,12 +96,10 @@ def _affinity(plan: Plan, dataset: str) -> Object:
     }
 
 
-def _inline(plan: Plan, dataset: PlannedDataset) -> Object:
-    driver = f"{plan.name}.{_cluster(plan).namespace}"
-    return {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset["name"]}}
-
-
-def _folder(plan: Plan, dataset: PlannedDataset) -> Object:
+def _volume(plan: Plan, dataset: PlannedDataset) -> Object:
+    if _csi(plan).get("enabled"):
+        driver = f"{plan.name}.{_cluster(plan).namespace}"
+        return {"csi": {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset["name"]}}}
     return {"hostPath": {"path": names.mount_parent(plan.name, dataset["name"]), "type": "Directory"}}
 
 
