@@ -80,7 +80,9 @@ class Deployment:
         file.write_text(json.dumps(made.dump()))
         return file
 
-    def call(self, verb: str, *arguments: str, wait: int = 60, **variables: Any) -> subprocess.CompletedProcess[str]:
+    def call(
+        self, verb: str, *arguments: str, wait: int = 60, keys: dict[str, Any] = KEYS, **variables: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Run one entry point."""
         said = {
             "verb": verb,
@@ -89,7 +91,7 @@ class Deployment:
             "wait": wait,
             "dataset_controller_dir": str(self.manifests),
             "alluxio_environment": "local",
-            "alluxio_credentials": KEYS,
+            "alluxio_credentials": keys,
             "plan_run_dir": str(self.folder),
         }
         command = ["ansible-playbook", "-i", self.inventory, "tests/fluid/role.yml", "-e", json.dumps(said), *arguments]
@@ -199,6 +201,48 @@ def test_a_change_that_fluid_does_not_act_on_is_refused(deployment: Deployment, 
     assert "AlluxioRuntime.spec.worker.jvmOptions[0]" in done.stdout.replace("\n", " ")
     assert "-Xmx2048m" not in json.dumps(deployment.get("alluxioruntime.data.fluid.io")["spec"])
     succeeded(deployment.call("remove"))
+
+
+def test_a_field_that_is_not_said_any_more_is_refused(deployment: Deployment, fluid: StandIn) -> None:
+    quiet = {"alluxio_fluid": {"further": {"runtime": {"disablePrometheus": True}}}}
+    succeeded(deployment.call("main", **quiet))
+    assert "changed=0" in succeeded(deployment.call("main", **quiet))
+    done = deployment.call("main")
+    assert done.returncode != 0
+    assert "AlluxioRuntime.spec.disablePrometheus: planned otherwise" in " ".join(done.stdout.split())
+    succeeded(deployment.call("remove"))
+
+
+def test_a_data_load_follows_the_plan(deployment: Deployment, fluid: StandIn) -> None:
+    def policy() -> str:
+        return deployment.kubectl("get", "dataload", "set", "-o", "jsonpath={.spec.policy}{.spec.schedule}")
+
+    succeeded(deployment.call("main", alluxio_fluid={"load": "once"}))
+    assert policy() == "Once"
+    assert "changed=0" in succeeded(deployment.call("main", alluxio_fluid={"load": "once"}))
+    foretold = succeeded(deployment.call("main", "--check", alluxio_fluid={"load": "0 3 * * *"}))
+    assert "changed=0" not in foretold
+    assert policy() == "Once"
+    succeeded(deployment.call("main", alluxio_fluid={"load": "0 3 * * *"}))
+    assert policy() == "Cron0 3 * * *"
+    succeeded(deployment.call("main"))
+    assert "NotFound" in policy()
+    assert "changed=0" in succeeded(deployment.call("main"))
+    succeeded(deployment.call("remove"))
+
+
+def test_other_keys_are_refused_while_the_source_is_mounted_by_the_former(
+    deployment: Deployment, fluid: StandIn
+) -> None:
+    bucket = {"alluxio_datasets": [{"name": "set", "source": "s3://bucket/set", "files": 7, "bytes": 7000}]}
+    deployment.call("main", **bucket)  # what comes after the Dataset reads the bucket, which is not there
+    held = deployment.kubectl("get", "secrets", "-o", "jsonpath={.items[*].data}")
+    others = {"set": {**KEYS["set"], "secret_key": "SK-that-is-next"}}
+    done = deployment.call("main", keys=others, **bucket)
+    assert "alluxio_credentials.set: other keys than those" in " ".join(done.stdout.split())
+    assert "SK-that-is-next" not in done.stdout
+    assert deployment.kubectl("get", "secrets", "-o", "jsonpath={.items[*].data}") == held
+    succeeded(deployment.call("remove", **bucket))
 
 
 def test_what_keeps_a_dataset_is_named_and_no_finalizer_taken(deployment: Deployment, fluid: StandIn) -> None:

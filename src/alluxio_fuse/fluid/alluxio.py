@@ -73,7 +73,11 @@ def alluxio_runtime(
         "tieredstore": {"levels": levels(tiers, watermarks=False)},
         "properties": {**(READ_ONLY if claimed else {}), **passed_on(services["job_worker"]["properties"])},
         "jvmOptions": [f"-XX:MaxRAMPercentage={_heap_percentage(services)}"],
-        "master": {**_service(services["master"], labels["master"], ca), "replicas": masters},
+        "master": {
+            **_service(services["master"], labels["master"], ca),
+            "env": {"ALLUXIO_USER_JAVA_OPTS": " ".join(services["master"]["command_flags"])},
+            "replicas": masters,
+        },
         "worker": _service(worker, labels["worker"], ca, _watermarks(tiers)),
         "jobMaster": {"resources": _resources(services["job_master"])},
         "jobWorker": {"resources": _resources(services["job_worker"])},

@@ -96,8 +96,12 @@ class FluidClient:
         return self._wait(timeout, say, reached, reasons)
 
     def wait_gone(self, deployment: str, timeout: float, say: Said) -> None:
-        """Wait until nothing of a deployment is left; timeout: seconds without progress."""
-        self._wait(timeout, say, lambda _: not self.ours(deployment), lambda found: blocking(found, self._users()))
+        """Wait until nothing of a deployment is left, Fluid's pods included; timeout: seconds without progress."""
+
+        def gone(_: dict[str, Object]) -> bool:
+            return not self.ours(deployment) and not self._pods(deployment)
+
+        self._wait(timeout, say, gone, lambda found: blocking(found, self._users(), self._pods(deployment)))
 
     def remove(self, deployment: str) -> bool:
         """Ask for what a deployment made to go, the DataLoad first, the runtime last; whether there was any."""
@@ -137,6 +141,12 @@ class FluidClient:
                 raise
             return None
         return found
+
+    def _pods(self, deployment: str) -> list[str]:
+        """Pods that Fluid made for a deployment."""
+        selector = f"{DEPLOYMENT}={deployment}"
+        pods = self._plain(self._core.list_namespaced_pod(self._namespace, label_selector=selector))
+        return sorted(one["metadata"]["name"] for one in pods)
 
     def _users(self) -> list[str]:
         """Pods that have the Dataset's claim, and keep it from going."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ COLUMNS: Final = (
     ("files", "fileNum"),
 )
 _PHASES: Final = ("master", "worker", "fuse")
+#: Where `kubectl apply`, and the module that makes our objects, keep what they were last told.
+APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 Objects = Mapping[str, Object]
 
@@ -70,8 +73,10 @@ def reasons(found: Objects) -> str:
     return "\n".join(lines)
 
 
-def blocking(found: Objects, users: Sequence[str]) -> str:
-    """What keeps them from going: pods that have the claim, and finalizers."""
+def blocking(found: Objects, users: Sequence[str], pods: Sequence[str]) -> str:
+    """What keeps them from going: pods that have the claim, finalizers, and pods of Fluid's that do not end."""
+    if not found:
+        return f"pods of Fluid's do not end: {', '.join(pods)}: kubectl describe says why"
     lines = [f"pods with the claim: {', '.join(users)}: end them"] if users else []
     for kind, one in found.items():
         finalizers = one["metadata"].get("finalizers") or []
@@ -90,18 +95,37 @@ def columns(found: Objects) -> str:
 
 
 def differing(found: Objects, wanted: Sequence[Object]) -> list[str]:
-    """Fields of objects that are there which are to be otherwise, and which Fluid would not act on.
+    """Fields of objects that are there which are to be otherwise, or to go, and which Fluid would not act on.
 
-    It acts on the number of workers alone; what its controllers or the API server added is no difference.
+    It acts on the number of workers alone; what its controllers or the API server added is no difference. A DataLoad
+    is made anew.
     """
     acted = {f"{kind}.spec.replicas" for kind in KINDS.values()}
-    paths = [
+    pairs = [(one, found[one["kind"]]) for one in wanted if one["kind"] in found and one["kind"] != "DataLoad"]
+    return [path for one, there in pairs for path in _of_spec(one, there) if path not in acted]
+
+
+def former_load(found: Objects, wanted: Sequence[Object]) -> bool:
+    """Whether a DataLoad is there that is planned otherwise now, or not at all: Fluid runs it as it was made."""
+    load = next((one for one in wanted if one["kind"] == "DataLoad"), None)
+    return "DataLoad" in found and (load is None or bool(_of_spec(load, found["DataLoad"])))
+
+
+def _of_spec(wanted: Object, there: Object) -> list[str]:
+    """Fields of an object that are to be otherwise, and those that were said once and are not said any more."""
+    where = f"{wanted['kind']}.spec"
+    told = json.loads((there["metadata"].get("annotations") or {}).get(APPLIED, "{}")).get("spec", {})
+    return [*_differences(wanted["spec"], there.get("spec", {}), where), *_gone(told, wanted["spec"], where)]
+
+
+def _gone(told: Any, wanted: Any, where: str) -> list[str]:
+    if not (isinstance(told, dict) and isinstance(wanted, dict)):
+        return []
+    return [
         path
-        for one in wanted
-        if one["kind"] in found and one["kind"] != "DataLoad"
-        for path in _differences(one["spec"], found[one["kind"]].get("spec", {}), f"{one['kind']}.spec")
+        for key in told
+        for path in (_gone(told[key], wanted[key], f"{where}.{key}") if key in wanted else [f"{where}.{key}"])
     ]
-    return [path for path in paths if path not in acted]
 
 
 def _differences(wanted: Any, there: Any, where: str) -> list[str]:

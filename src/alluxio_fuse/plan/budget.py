@@ -164,11 +164,12 @@ def _fuse(level: Level, entries: int, held: int) -> tuple[Value[int], Value[int]
 
 
 @lru_cache(maxsize=8192)
-def _native(level: Level, role: jvm.Role, heap: int) -> Value[int]:
-    return jvm.native_memory(level, role, heap)
+def _native(level: Level, role: jvm.Role, heap: int, commands: int) -> Value[int]:
+    return jvm.native_memory(level, role, heap, commands)
 
 
 def _jvm(service: str, level: Level, heap: Value[int], direct: Value[int], fleet: Fleet) -> Jvm:
     heap = fleet.overrides.apply(service, "heap", heap)
-    native = _native(level, ROLES.get(service, "fuse"), heap.amount)
+    role = ROLES.get(service, "fuse")
+    native = _native(level, role, heap.amount, jvm.commands(role, by_fluid=fleet.intent.capabilities.by_fluid))
     return Jvm(heap, fleet.overrides.apply(service, "direct_memory", direct), native)

@@ -27,6 +27,8 @@ def process(name: str, memory: jvm.Jvm, tmpfs: int, fleet: Fleet, *, cpus: int, 
         request = jvm.cpu_request(role_of(name), fleet.scarce_cpus)
         asked["cpu_request"] = fleet.overrides.apply(name, "cpu_request", request)
         asked |= _apart(cpus, extra)
+    if jvm.commands(role_of(name), by_fluid=fleet.intent.capabilities.by_fluid):
+        asked["command_flags"] = jvm.command_flags()
     return {
         **asked,
         "heap": memory.heap,

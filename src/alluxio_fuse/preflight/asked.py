@@ -56,7 +56,8 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "under_readers": parse_switch(variables.get("alluxio_under_readers")) is True,
         "state_dir": names.state_dir(name),
         "mount_root": names.mount_root(name),
-        "mount_points": [names.mount_point(name, dataset) for dataset in mounted],
+        # in Fluid's pods there is the dataset's claim, and nothing of others
+        "mount_points": [] if can.by_fluid else [names.mount_point(name, dataset) for dataset in mounted],
         "claims": claims(
             name,
             can,

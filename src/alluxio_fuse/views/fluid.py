@@ -25,14 +25,15 @@ class Fluid:
     """Objects of Fluid for a plan, in the order in which they are made, and what they are against those there are.
 
     ca_files: on the controller. trust: the ConfigMap with their certificates, None without any. differing: fields of
-    objects that are there which are planned otherwise now, and which Fluid would not act on. quotas: findings on
-    ResourceQuotas that the pods do not fit into, as text.
+    objects that are there which are planned otherwise now, and which Fluid would not act on. former_load: whether there
+    is a DataLoad that is not to stay. quotas: findings on ResourceQuotas that the pods do not fit into, as text.
     """
 
     objects: list[Object]
     ca_files: list[str]
     trust: Object | None
     differing: list[str]
+    former_load: bool
     quotas: str
 
 
@@ -57,6 +58,7 @@ def fluid(
         ca_files=containers.ca_files(plan),
         trust=objects.trust(plan.name, into, certificates) if name and authorities else None,
         differing=state.differing(facts["objects"], made),
+        former_load=state.former_load(facts["objects"], made),
         quotas=findings_text(short) if short else "",
     )
 

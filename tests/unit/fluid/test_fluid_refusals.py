@@ -133,7 +133,7 @@ def test_a_further_field_that_the_plan_does_not_write_is_taken() -> None:
     assert refusals(made) == []
     spec = render(made, {})[1]["spec"]
     assert spec["disablePrometheus"] is True
-    assert spec["master"]["env"] == {"A": "b"}
+    assert spec["master"]["env"]["A"] == "b"
     assert spec["master"]["jvmOptions"]
 
 
