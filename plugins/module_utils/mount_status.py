@@ -1,4 +1,4 @@
-"""What a node tells of its FUSE mounts without touching any of them: a stat of a hung mount never comes back."""
+"""What a node tells of its FUSE mounts. Only a child touches one: a stat of a hung mount never comes back."""
 
 from __future__ import annotations
 
@@ -37,15 +37,22 @@ def look(point: str, address: str | None, connections: Path) -> Seen:
         "readers": users.readers_of(mount),
         "cached": process["cached"],
     }
-    return {**found, **_judge(mount["device"], address, process, connections)}
+    return {**found, **_judge(mount, address, process, connections)}
 
 
-def _judge(device: str, address: str | None, process: Seen, connections: Path) -> Seen:
+def _judge(mount: mount_table.Mount, address: str | None, process: Seen, connections: Path) -> Seen:
     if process["gone"]:
         return {"state": "dead", "why": f"the FUSE process is gone: {process['why']}"}
     if process["why"]:
         return {"state": "hung", "why": f"the FUSE process is there and does not answer: {process['why']}"}
+    device = mount["device"]
     waits = fuse_connection.waiting(device, connections)
+    if waits is None:  # the mount's own process is gone, or this is a pod that may not see connections
+        state = mount_table.mount_point_state([mount], mount["point"])["state"]
+        if state == "stale":
+            return {"state": "dead", "why": "its FUSE process is gone; the one that answers serves another mount"}
+        if state == mount_table.HUNG:
+            return {"state": "hung", "why": "it does not answer"}
     if not waits or process["calls"] is None:
         return {"state": "serves", "why": ""}
     deadline = time.monotonic() + PROGRESS_S

@@ -57,7 +57,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={"mounts": {"type": "list", "elements": "dict", "required": True}}, supports_check_mode=True
     )
-    with fuse_connection.control() as connections:
+    with fuse_connection.control(only_look=True) as connections:
         seen = {
             one["name"]: mount_status.look(one["mount_point"], one["address"], connections) | _staged(one)
             for one in module.params["mounts"]

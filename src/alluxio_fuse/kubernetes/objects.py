@@ -101,11 +101,14 @@ def access_pod(
     claims: Mapping[str, str] | None = None,
     stays: bool = False,
     hosts_mounts: bool = True,
+    reads: str = "",
 ) -> Object:
     """An unprivileged pod on one node. It proves that the node can have the image; one that `stays` is what Ansible
     connects to in place of the node: it sees its host's `folders` ({host: [{path, read_only}]}), `claims` ({path:
-    claim, or folder of it as claim/folder}) read-only, and, with `hosts_mounts`, those below `/mnt/<deployment>`.
+    claim, or folder of it as claim/folder}) read-only, and, with `hosts_mounts`, those below `/mnt/<deployment>`. It is
+    Ready while `reads`, a mount of a claim, answers: one whose FUSE process ended is made anew by the next run.
     """
+    probe = {"exec": {"command": ["stat", "--file-system", reads]}, "periodSeconds": 2, "timeoutSeconds": 5}
     mounts: list[Object] = []
     volumes: list[Object] = []
     if hosts_mounts:
@@ -138,6 +141,7 @@ def access_pod(
                     "command": ["sleep", "infinity"] if stays else ["true"],
                     "securityContext": {"allowPrivilegeEscalation": False, "runAsUser": 0, "runAsGroup": 0},
                     **({"volumeMounts": mounts} if stays else {}),
+                    **({"readinessProbe": probe} if reads else {}),
                 }
             ],
             **({"volumes": volumes} if stays else {}),

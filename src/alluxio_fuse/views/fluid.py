@@ -96,13 +96,13 @@ def fluid_pods(
     pod sees of its node. inventory: all nodes of ours, on one of which the claim is listed.
     """
     said = cluster["fluid"]
-    bound = state.bound(facts["objects"])
+    point = names.mount_point(deployment, said["dataset"]) if state.bound(facts["objects"]) else ""
     claims = dict(cluster["claims"])
-    if bound:
-        claims[names.mount_point(deployment, said["dataset"])] = f"{said['dataset']}/{said['dataset']}"
+    if point:
+        claims[point] = f"{said['dataset']}/{said['dataset']}"
     into, pull_secrets = cluster["namespace"], cluster["pull_secrets"]
     shape: dict[str, Any] = {"deployment": deployment, "into": into, "image": image, "pull_secrets": pull_secrets}
-    seen: dict[str, Any] = {"folders": folders, "claims": claims, "stays": True, "hosts_mounts": False}
+    seen: dict[str, Any] = {"folders": folders, "claims": claims, "stays": True, "hosts_mounts": False, "reads": point}
     return [
         *(objects.access_pod(host, **shape, **seen) for host in hosts),
         *([objects.sources_pod(inventory, **shape, claims=cluster["claims"])] if cluster["claims"] else []),

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,15 @@ def test_the_planner_gets_what_was_kept_and_not_what_was_tried(tmp_path: Path) -
     }
     (tmp_path / "tuned.json").write_text(text[:20])
     assert tuned.load(str(tmp_path)) == {}
+
+
+def test_a_pod_that_may_not_mount_only_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*command: str) -> None:
+        raise subprocess.CalledProcessError(32, command)
+
+    monkeypatch.setattr(fuse_connection, "CONTROL", tmp_path)
+    monkeypatch.setattr(fuse_connection, "_run", refused)
+    with fuse_connection.control(only_look=True) as connections:
+        assert fuse_connection.waiting("0:1", connections) is None
+    with pytest.raises(subprocess.CalledProcessError), fuse_connection.control():
+        pass

@@ -23,7 +23,7 @@ POINT = "/mnt/alluxio-fuse/imagenet/data"
 def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """What is said of a mount, by the answers of its process and its requests that wait, one look after the other."""
 
-    def look(answers: Iterator[int | None], waiting: Iterator[int]) -> dict[str, Any]:
+    def look(answers: Iterator[int | None], waiting: Iterator[int | None]) -> dict[str, Any]:
         def fetch(*_: object) -> dict[str, Any]:
             calls = next(answers)
             return {"timers": {} if calls is None else {"Client.Fuse.TotalCalls": {"count": calls, "p99": 0.0}}}
@@ -32,7 +32,7 @@ def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dic
         monkeypatch.setattr(fuse_connection, "waiting", lambda *_: next(waiting))
         monkeypatch.setattr(mount_table, "read_mounts", list)
         monkeypatch.setattr(
-            mount_table, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1"}
+            mount_table, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1", "point": POINT}
         )
         monkeypatch.setattr(users, "readers_of", lambda _: [])
         monkeypatch.setattr(mount_status, "PROGRESS_S", 0.05)
@@ -59,3 +59,11 @@ def test_nothing_waits_any_more(looked: Callable[..., dict[str, Any]]) -> None:
 
 def test_a_process_that_counts_no_calls_is_not_judged_by_them(looked: Callable[..., dict[str, Any]]) -> None:
     assert looked(repeat(None), repeat(2))["state"] == "serves"
+
+
+@pytest.mark.parametrize(("seen", "state"), [("stale", "dead"), ("hung", "hung"), ("mounted", "serves")])
+def test_a_connection_that_is_not_to_be_seen_is_told_by_the_mount(
+    looked: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, seen: str, state: str
+) -> None:
+    monkeypatch.setattr(mount_table, "mount_point_state", lambda *_: {"state": seen})
+    assert looked(repeat(5), repeat(None))["state"] == state
