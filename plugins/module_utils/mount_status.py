@@ -48,11 +48,7 @@ def _judge(mount: mount_table.Mount, address: str | None, process: Seen, connect
     device = mount["device"]
     waits = fuse_connection.waiting(device, connections)
     if waits is None:  # the mount's own process is gone, or this is a pod that may not see connections
-        state = mount_table.mount_point_state([mount], mount["point"])["state"]
-        if state == "stale":
-            return {"state": "dead", "why": "its FUSE process is gone; the one that answers serves another mount"}
-        if state == mount_table.HUNG:
-            return {"state": "hung", "why": "it does not answer"}
+        return _without_connection(mount)
     if not waits or process["calls"] is None:
         return {"state": "serves", "why": ""}
     deadline = time.monotonic() + PROGRESS_S
@@ -61,6 +57,15 @@ def _judge(mount: mount_table.Mount, address: str | None, process: Seen, connect
         if not fuse_connection.waiting(device, connections) or ask(address)["calls"] != process["calls"]:
             return {"state": "serves", "why": ""}
     return {"state": "hung", "why": f"{waits} requests wait, and none was answered within {PROGRESS_S:g} s"}
+
+
+def _without_connection(mount: mount_table.Mount) -> Seen:
+    state = mount_table.mount_point_state([mount], mount["point"])["state"]
+    if state == "stale":
+        return {"state": "dead", "why": "its FUSE process is gone; the one that answers serves another mount"}
+    if state == mount_table.HUNG:
+        return {"state": "hung", "why": "it does not answer"}
+    return {"state": "serves", "why": ""}
 
 
 def ask(address: str | None) -> Seen:

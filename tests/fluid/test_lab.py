@@ -101,6 +101,30 @@ def test_a_second_run_changes_nothing(site: subprocess.CompletedProcess[str]) ->
     assert "changed=0" in again.stdout
 
 
+def test_status_tells_fluids_columns(site: subprocess.CompletedProcess[str], said: dict[str, Any]) -> None:
+    into, name = place(said)
+    told = play("playbooks/status.yml")
+    assert told.returncode == 0
+    assert f"{into}/{name}: Dataset Bound" in told.stdout
+
+
+def test_a_killed_fuse_is_told_and_our_pods_read_again(
+    site: subprocess.CompletedProcess[str], said: dict[str, Any]
+) -> None:
+    """Where Fluid does not mount again by itself (FuseRecovery), a mount stays dead until a run makes our pods anew."""
+    into, name = place(said)
+    of_fuse = f"--selector=app.kubernetes.io/component=fuse-{name}"
+    kill = "for one in /proc/[0-9]*; do read -r is <$one/comm && [ $is = java ] && kill -9 ${one#/proc/}; done; true"
+    for pod in json.loads(kubectl("-n", into, "get", "pods", of_fuse, "-o", "json"))["items"]:
+        kubectl("-n", into, "exec", pod["metadata"]["name"], "--", "bash", "-c", kill)
+    kubectl("-n", into, "wait", "pod", of_fuse, "--for=condition=Ready")
+    told = play("playbooks/status.yml")
+    if told.returncode != 0:
+        assert "its FUSE process is gone" in told.stdout
+        assert play("playbooks/preflight.yml").returncode == 0
+        assert play("playbooks/status.yml").returncode == 0
+
+
 def test_nothing_is_left(site: subprocess.CompletedProcess[str], said: dict[str, Any]) -> None:
     into, name = place(said)
     assert play("playbooks/teardown.yml").returncode == 0

@@ -31,9 +31,8 @@ def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dic
         monkeypatch.setattr(counters, "fetch", fetch)
         monkeypatch.setattr(fuse_connection, "waiting", lambda *_: next(waiting))
         monkeypatch.setattr(mount_table, "read_mounts", list)
-        monkeypatch.setattr(
-            mount_table, "mount_at", lambda *_: {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1", "point": POINT}
-        )
+        mount = {"type": "fuse.alluxio-fuse", "options": "ro", "device": "0:1", "point": POINT}
+        monkeypatch.setattr(mount_table, "mount_at", lambda *_: mount)
         monkeypatch.setattr(users, "readers_of", lambda _: [])
         monkeypatch.setattr(mount_status, "PROGRESS_S", 0.05)
         monkeypatch.setattr(mount_status, "AGAIN_S", 0.01)
