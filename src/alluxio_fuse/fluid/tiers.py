@@ -27,6 +27,7 @@ def _level(medium: str, tiers: list[PlannedTier], watermarks: bool) -> Object:
     return {
         "mediumtype": MEDIA[medium],
         "volumeType": "emptyDir" if medium == "memory" else "hostPath",
+        "volumeSource": {},  # as Fluid's controller writes it back: without it each run would change the object
         "path": ",".join(tier.path for tier in tiers),
         **({"quota": quotas[0]} if len(quotas) == 1 else {"quotaList": ",".join(quotas)}),
         **({"high": str(tiers[0].high), "low": str(tiers[0].low)} if watermarks else {}),

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.parts import PlannedCache
+from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
@@ -65,7 +66,7 @@ def judge(
     """
     # masters of a cluster elsewhere are for others to watch
     masters = plan.fleet["masters"].amount if plan.capabilities.runs_cluster else []
-    layers = _layers(cluster, plan.datasets, masters, len(plan.each("worker")))
+    layers = _layers(cluster, _sources(plan), masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
     datasets = {one["name"]: one for one in plan.datasets}
     mounts = [
@@ -95,10 +96,10 @@ def behind(services: Sequence[Service]) -> list[str]:
     return [_line(one) for one in services if one["state"] == BEHIND]
 
 
-def _layers(
-    cluster: Mapping[str, Any], datasets: Sequence[PlannedDataset], masters: Sequence[str], workers: int
-) -> dict[str, str]:
-    """{layer: why it fails, "" where it does not}, from the source on. workers: how many are planned.
+def _layers(cluster: Mapping[str, Any], sources: set[str], masters: Sequence[str], workers: int) -> dict[str, str]:
+    """{layer: why it fails, "" where it does not}, from the source on.
+
+    sources: paths in Alluxio at which they are mounted. workers: how many are planned.
 
     A worker that came back with another address, as pods do, stays lost by its former one for half an hour.
     """
@@ -106,7 +107,7 @@ def _layers(
     silent = [one["why"] for one in cluster["masters"].values() if one["why"]]
     if masters and not led:
         return {"master": "; ".join(silent) or "none runs"}
-    away = sorted({d["alluxio_path"] for d in datasets} - {path for one in led for path in one["paths"]}) if led else []
+    away = sorted(sources - {path for one in led for path in one["paths"]}) if led else []
     lost = min((min(one["lost"], workers - one["workers"]) for one in led), default=0)
     served = [one for one in cluster["workers"].values() if not one["why"]]
     refused = [one["why"] for one in cluster["workers"].values() if one["why"]]
@@ -115,6 +116,12 @@ def _layers(
         "worker": "; ".join(refused) if cluster["workers"] and not served else "",
         "lost worker": f"the master has lost {lost} of its workers" if lost > 0 else "",
     }
+
+
+def _sources(plan: Plan) -> set[str]:
+    """Paths in Alluxio at which sources are mounted. A claim is below Fluid's root, which is a folder of its pods."""
+    by_fluid = plan.capabilities.by_fluid
+    return {"/" if by_fluid and is_claim(one["source"]) else one["alluxio_path"] for one in plan.datasets}
 
 
 def _mounted(

@@ -14,7 +14,7 @@ NODES = {
     host: {"worker": {}, "fuse/imagenet": {"client_cache": PAGES | cache, "mount_options": ["ro", "kernel_cache"]}}
     for host, cache in {"n1": {"enabled": True, "size": 2**30}, "n2": {"enabled": False, "size": 0}}.items()
 }
-FLEET = {
+FLEET: dict[str, Any] = {
     "alluxio_version": "2.9.6",
     "masters": ["n1:19998"],
     "platform": "containers",
@@ -211,3 +211,19 @@ def test_options_that_a_mount_lost_are_told() -> None:
     """Those that the kernel does not tell of are not missed."""
     [one, other] = judged({**SERVES, "options": ["rw", "allow_other"]}).mounts
     assert (one.lacks, other.lacks) == (["ro"], [])
+
+
+def test_a_claim_is_below_fluids_root() -> None:
+    claim = {**FLEET["datasets"][0], "source": "pvc://nfs/train"}
+    plan = plan_of("fuse", {**FLEET, "platform": "fluid", "datasets": [claim]}, NODES)
+    hosts = {"n1": {"imagenet": SERVES}, "n2": {"imagenet": SERVES}}
+
+    def failing(*paths: str) -> list[str]:
+        asked: dict[str, Any] = {
+            "masters": {"n1:19999": {**MASTER, "paths": list(paths)}},
+            "workers": {"n1:30000": WORKER},
+        }
+        return judge.judge(plan, hosts, (), asked).failing
+
+    assert failing("/") == []
+    assert failing() == ["namespace: / not mounted in Alluxio: playbooks/services.yml mounts it"]
