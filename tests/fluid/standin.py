@@ -109,7 +109,7 @@ class StandIn:
             about = one["metadata"]
             place = (*GROUP, self._namespace, plural, about["name"])
             if "deletionTimestamp" in about:
-                if not self.holds and not self._has_pods(about["name"]):
+                if not self.holds and (plural == "dataloads" or not self._has_pods(about["name"])):
                     self._claim(about["name"], plural, there=False)
                     self._objects.patch_namespaced_custom_object(*place, {"metadata": {"finalizers": []}})
                 continue

@@ -69,7 +69,7 @@ def alluxio_runtime(
     return {
         "alluxioVersion": image(whole_image),
         "replicas": workers,
-        "data": {"replicas": 1},
+        "data": {"replicas": 1, "pin": False},
         "tieredstore": {"levels": levels(tiers, watermarks=False)},
         "properties": {**(READ_ONLY if claimed else {}), **passed_on(services["job_worker"]["properties"])},
         "jvmOptions": [f"-XX:MaxRAMPercentage={_heap_percentage(services)}"],
