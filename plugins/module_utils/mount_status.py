@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.error
 from pathlib import Path
@@ -48,7 +49,7 @@ def _judge(mount: mount_table.Mount, address: str | None, process: Seen, connect
     device = mount["device"]
     waits = fuse_connection.waiting(device, connections)
     if waits is None:  # the mount's own process is gone, or this is a pod that may not see connections
-        return _without_connection(mount)
+        return _without_connection(mount["point"], address)
     if not waits or process["calls"] is None:
         return {"state": "serves", "why": ""}
     deadline = time.monotonic() + PROGRESS_S
@@ -59,12 +60,15 @@ def _judge(mount: mount_table.Mount, address: str | None, process: Seen, connect
     return {"state": "hung", "why": f"{waits} requests wait, and none was answered within {PROGRESS_S:g} s"}
 
 
-def _without_connection(mount: mount_table.Mount) -> Seen:
-    state = mount_table.mount_point_state([mount], mount["point"])["state"]
-    if state == "stale":
-        return {"state": "dead", "why": "its FUSE process is gone; the one that answers serves another mount"}
-    if state == mount_table.HUNG:
-        return {"state": "hung", "why": "it does not answer"}
+def _without_connection(point: str, address: str | None) -> Seen:
+    """By what the process of the mount itself answers, which the kernel keeps no copy of."""
+    try:
+        answer = mount_table.in_child(lambda: os.statvfs(point).f_namemax, PROGRESS_S)
+    except OSError:
+        other = "the one that answers serves another mount" if address else "none runs here"
+        return {"state": "dead", "why": f"its FUSE process is gone, and {other}"}
+    if answer == mount_table.HUNG:
+        return {"state": "hung", "why": f"it has not answered within {PROGRESS_S:g} s"}
     return {"state": "serves", "why": ""}
 
 

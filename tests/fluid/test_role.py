@@ -245,6 +245,27 @@ def test_other_keys_are_refused_while_the_source_is_mounted_by_the_former(
     succeeded(deployment.call("remove", **bucket))
 
 
+def test_keys_that_mount_nothing_are_corrected_and_those_of_others_left(deployment: Deployment, fluid: StandIn) -> None:
+    bucket = {"alluxio_datasets": [{"name": "set", "source": "s3://bucket/set", "files": 7, "bytes": 7000}]}
+    fluid.says["datasets"] = {"phase": "NotBound", "conditions": []}
+    assert "does not come up" in deployment.call("main", wait=6, **bucket).stdout
+    corrected = {"set": {**KEYS["set"], "secret_key": "SK-corrected"}, "other": KEYS["set"]}
+    assert "does not come up" in deployment.call("main", wait=6, keys=corrected, **bucket).stdout
+    assert "other" not in deployment.kubectl("get", "secrets", "-o", "name")
+    succeeded(deployment.call("remove", **bucket))
+
+
+def test_pods_of_fluids_that_do_not_end_are_named(deployment: Deployment, fluid: StandIn) -> None:
+    succeeded(deployment.call("main"))
+    labels = ["run", "set-fuse-0", "--image=i", f"--labels=alluxio-fuse/deployment={NAME}"]
+    assert "created" in deployment.kubectl(*labels)
+    done = deployment.call("remove", wait=6)
+    assert done.returncode != 0
+    assert "pods of Fluid's do not end: set-fuse-0" in " ".join(done.stdout.split())
+    deployment.kubectl("delete", "pod", "set-fuse-0")
+    succeeded(deployment.call("remove"))
+
+
 def test_what_keeps_a_dataset_is_named_and_no_finalizer_taken(deployment: Deployment, fluid: StandIn) -> None:
     succeeded(deployment.call("main"))
     fluid.holds = True
@@ -267,6 +288,9 @@ def test_a_dataset_of_somebody_else_stays(deployment: Deployment, fluid: StandIn
     file = deployment.folder / "foreign.yaml"
     file.write_text(yaml.safe_dump(foreign))
     assert "created" in deployment.kubectl("apply", "-f", str(file))
+    refused = deployment.call("main")
+    assert refused.returncode != 0
+    assert "which this deployment did not make" in " ".join(refused.stdout.split())
     succeeded(deployment.call("remove"))
     assert deployment.get("dataset.data.fluid.io")["spec"] == foreign["spec"]
     deployment.kubectl("delete", "-f", str(file))

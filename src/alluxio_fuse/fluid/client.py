@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 from kubernetes import client as api
@@ -85,8 +85,7 @@ class FluidClient:
         listings = (self._apps.list_namespaced_stateful_set, self._apps.list_namespaced_daemon_set)
         every = [one for listing in listings for one in self._plain(listing(self._namespace))]
         ours = [one for one in every if _of(one["spec"]["template"], deployment)]
-        selector = f"{DEPLOYMENT}={deployment}"
-        return of_pods(ours, self._plain(self._core.list_namespaced_pod(self._namespace, label_selector=selector)))
+        return of_pods(ours, self._pods(deployment))
 
     def wait_ready(self, timeout: float, say: Said) -> dict[str, Object]:
         """Wait until the Dataset is Bound, its runtime Ready and a DataLoad Complete.
@@ -101,7 +100,13 @@ class FluidClient:
         def gone(_: dict[str, Object]) -> bool:
             return not self.ours(deployment) and not self._pods(deployment)
 
-        self._wait(timeout, say, gone, lambda found: blocking(found, self._users(), self._pods(deployment)))
+        def why(_: dict[str, Object]) -> str:
+            return blocking(self.ours(deployment), self._users(), names(self._pods(deployment)))
+
+        def told(_: dict[str, Object]) -> str:
+            return summary(self.ours(deployment)) or f"pods of Fluid's end: {', '.join(names(self._pods(deployment)))}"
+
+        self._wait(timeout, say, gone, why, told)
 
     def remove(self, deployment: str) -> bool:
         """Ask for what a deployment made to go, the DataLoad first, the runtime last; whether there was any."""
@@ -119,10 +124,11 @@ class FluidClient:
         say: Said,
         done: Callable[[dict[str, Object]], bool],
         why: Callable[[dict[str, Object]], str],
+        told: Callable[[dict[str, Object]], str] = summary,
     ) -> dict[str, Object]:
         last, deadline = "", time.monotonic() + timeout
         while not done(found := self.objects()):
-            line = summary(found)
+            line = told(found)
             if line != last:
                 say(line)
                 last, deadline = line, time.monotonic() + timeout
@@ -142,20 +148,24 @@ class FluidClient:
             return None
         return found
 
-    def _pods(self, deployment: str) -> list[str]:
+    def _pods(self, deployment: str) -> list[Object]:
         """Pods that Fluid made for a deployment."""
         selector = f"{DEPLOYMENT}={deployment}"
-        pods = self._plain(self._core.list_namespaced_pod(self._namespace, label_selector=selector))
-        return sorted(one["metadata"]["name"] for one in pods)
+        return self._plain(self._core.list_namespaced_pod(self._namespace, label_selector=selector))
 
     def _users(self) -> list[str]:
         """Pods that have the Dataset's claim, and keep it from going."""
         pods = self._plain(self._core.list_namespaced_pod(self._namespace))
-        return sorted(one["metadata"]["name"] for one in pods if self._dataset in _claims(one))
+        return names([one for one in pods if self._dataset in _claims(one)])
 
     def _plain(self, listing: Any) -> list[Object]:
         found: list[Object] = self._client.sanitize_for_serialization(listing)["items"]
         return found
+
+
+def names(pods: Iterable[Object]) -> list[str]:
+    """Names of pods, in their order."""
+    return sorted(one["metadata"]["name"] for one in pods)
 
 
 def _of(template: Object, deployment: str) -> bool:

@@ -32,7 +32,7 @@ def fluid_findings(
         yield Finding("alluxio_platform", "fluid", f"the cluster has no {', '.join(missing)}", _INSTALL)
         return
     yield from _controllers(facts, runtime)
-    yield from _taken(facts, deployment, dataset, kind)
+    yield from taken_findings(facts, deployment, dataset, kind)
     for secret in secrets:
         yield from _secret(facts["secrets"].get(secret), secret, dataset)
 
@@ -55,7 +55,8 @@ def _controllers(facts: Mapping[str, Any], runtime: str) -> Iterator[Finding]:
         yield Finding("CSIDriver fuse.csi.fluid.io", "absent", "no pod could mount a claim of Fluid's", _INSTALL)
 
 
-def _taken(facts: Mapping[str, Any], deployment: str, dataset: str, kind: str) -> Iterator[Finding]:
+def taken_findings(facts: Mapping[str, Any], deployment: str, dataset: str, kind: str) -> Iterator[Finding]:
+    """Objects of a Dataset's name that this deployment did not make, or made with another runtime than `kind`."""
     where = "alluxio_datasets[0].name"
     remedy = "name the dataset otherwise, or another namespace in alluxio_kubernetes.namespace"
     for other, one in facts["objects"].items():

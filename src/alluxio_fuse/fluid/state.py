@@ -41,6 +41,12 @@ def bound(found: Objects) -> bool:
     return _status(found.get("Dataset")).get("phase") == "Bound"
 
 
+def mounted_by_keys(found: Objects) -> bool:
+    """Whether Fluid has mounted a source by keys of a Secret: it does so once."""
+    mounts = found["Dataset"]["spec"].get("mounts", []) if "Dataset" in found else []
+    return bound(found) and any("encryptOptions" in mount for mount in mounts)
+
+
 def summary(found: Objects) -> str:
     """One line on how far they are."""
     parts = []
@@ -119,6 +125,10 @@ def _of_spec(wanted: Object, there: Object) -> list[str]:
 
 
 def _gone(told: Any, wanted: Any, where: str) -> list[str]:
+    """Fields that were said, and are not any more; of a list that is of another length, `_differences` tells."""
+    if isinstance(told, list) and isinstance(wanted, list):
+        pairs = enumerate(zip(told, wanted, strict=False))
+        return [path for number, (one, other) in pairs for path in _gone(one, other, f"{where}[{number}]")]
     if not (isinstance(told, dict) and isinstance(wanted, dict)):
         return []
     return [

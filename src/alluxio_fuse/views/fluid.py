@@ -26,7 +26,8 @@ class Fluid:
 
     ca_files: on the controller. trust: the ConfigMap with their certificates, None without any. differing: fields of
     objects that are there which are planned otherwise now, and which Fluid would not act on. former_load: whether there
-    is a DataLoad that is not to stay. quotas: findings on ResourceQuotas that the pods do not fit into, as text.
+    is a DataLoad that is not to stay. mounted_by_keys: whether the source is mounted, by keys. refused: findings on
+    objects of others, and on ResourceQuotas that the pods do not fit into, as text.
     """
 
     objects: list[Object]
@@ -34,7 +35,8 @@ class Fluid:
     trust: Object | None
     differing: list[str]
     former_load: bool
-    quotas: str
+    mounted_by_keys: bool
+    refused: str
 
 
 def fluid(
@@ -52,14 +54,17 @@ def fluid(
     into = plan.fleet["kubernetes"].amount.namespace
     certificates = "\n".join(authorities) + "\n"
     mounted = sum(1 for host in plan.nodes if plan.mounts(host))
-    short = [asdict(one) for one in against.quota_findings(facts, made, mounted)]
+    dataset, runtime = made[0], made[1]
+    taken = against.taken_findings(facts, plan.name, dataset["metadata"]["name"], runtime["kind"])
+    refused = [asdict(one) for one in (*taken, *against.quota_findings(facts, made, mounted))]
     return Fluid(
         objects=made,
         ca_files=containers.ca_files(plan),
         trust=objects.trust(plan.name, into, certificates) if name and authorities else None,
         differing=state.differing(facts["objects"], made),
         former_load=state.former_load(facts["objects"], made),
-        quotas=findings_text(short) if short else "",
+        mounted_by_keys=state.mounted_by_keys(facts["objects"]),
+        refused=findings_text(refused) if refused else "",
     )
 
 

@@ -136,8 +136,12 @@ def secrets(
     credentials: Mapping[str, Mapping[str, str]] | None = None,
     password: str = "",
 ) -> list[Object]:
-    """A Secret for each dataset whose keys are not in one of the user's, and one of the password, where it is given."""
-    ours = {dataset: keys for dataset, keys in (credentials or {}).items() if dataset not in cluster["secrets"]}
+    """A Secret for each dataset whose keys are not in one of the user's, and one of the password, where it is given.
+
+    Fluid runs one dataset; keys of others are for other deployments.
+    """
+    only = {cluster["fluid"]["dataset"]} if "fluid" in cluster else set(credentials or {})
+    ours = {name: keys for name, keys in (credentials or {}).items() if name in only - set(cluster["secrets"])}
     made = objects.secrets(deployment, cluster["namespace"], ours)
     return [*made, objects.rpc_password(deployment, cluster["namespace"], password)] if password else made
 

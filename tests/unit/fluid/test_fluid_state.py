@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from alluxio_fuse.fluid.state import APPLIED, blocking, differing, former_load
+from alluxio_fuse.fluid.state import APPLIED, blocking, differing, former_load, mounted_by_keys
 from alluxio_fuse.preflight import questions
 
 
@@ -30,6 +30,22 @@ def test_a_field_that_was_said_and_is_not_any_more_is_a_difference() -> None:
     found = there("AlluxioRuntime", before, before)
     paths = differing(found, wanted("AlluxioRuntime", {"master": {"env": {}}}))
     assert paths == ["AlluxioRuntime.spec.master.env.A", "AlluxioRuntime.spec.disablePrometheus"]
+
+
+def test_a_field_of_an_item_that_is_not_said_any_more_is_a_difference() -> None:
+    before = {"mounts": [{"name": "set", "options": {"region": "eu", "endpoint": "e"}}]}
+    found = there("Dataset", before, before)
+    now = {"mounts": [{"name": "set", "options": {"endpoint": "e"}}]}
+    assert differing(found, wanted("Dataset", now)) == ["Dataset.spec.mounts[0].options.region"]
+
+
+def test_keys_count_once_the_source_is_mounted_by_them() -> None:
+    by_keys = there("Dataset", {"mounts": [{"encryptOptions": [{"name": "key"}]}]})
+    assert not mounted_by_keys({})
+    assert not mounted_by_keys(by_keys)
+    by_keys["Dataset"]["status"] = {"phase": "Bound"}
+    assert mounted_by_keys(by_keys)
+    assert not mounted_by_keys({"Dataset": {"spec": {"mounts": [{}]}, "status": {"phase": "Bound"}}})
 
 
 def test_workers_are_what_fluid_acts_on() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import time
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
@@ -60,9 +64,16 @@ def test_a_process_that_counts_no_calls_is_not_judged_by_them(looked: Callable[.
     assert looked(repeat(None), repeat(2))["state"] == "serves"
 
 
-@pytest.mark.parametrize(("seen", "state"), [("stale", "dead"), ("hung", "hung"), ("mounted", "serves")])
 def test_a_connection_that_is_not_to_be_seen_is_told_by_the_mount(
-    looked: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, seen: str, state: str
+    looked: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mount_table, "mount_point_state", lambda *_: {"state": seen})
-    assert looked(repeat(5), repeat(None))["state"] == state
+    def ended(_: str) -> NoReturn:
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    for answers, state in (
+        (lambda _: SimpleNamespace(f_namemax=255), "serves"),
+        (ended, "dead"),
+        (lambda _: time.sleep(60), "hung"),
+    ):
+        monkeypatch.setattr(os, "statvfs", answers)
+        assert looked(repeat(5), repeat(None))["state"] == state
