@@ -13,8 +13,9 @@ module: mount_status
 short_description: Says whether FUSE mounts serve, who reads, and what the client cache holds
 description:
   - Reads the kernel's tables and asks the FUSE process over HTTP; a mount whose requests wait is looked at until one
-    was answered, for three seconds at most. Where the kernel shows no connection of a mount, as in a pod without rights, a
-    child asks the mount itself for as long, so that a hung mount does not hang the module.
+    was answered, for three seconds at most.
+  - Where the kernel shows no connection of a mount, as in a pod without rights, a child asks the mount itself for as
+    long, so that a hung mount does not hang the module.
 author: [alluxio-fuse]
 options:
   mounts:
