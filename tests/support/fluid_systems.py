@@ -7,7 +7,6 @@ from typing import Any
 from fleets import IMAGENET, filesystem, fleet
 
 from alluxio_fuse.fluid.render import render
-from alluxio_fuse.fluid.sources import KEYS, Source
 from alluxio_fuse.plan import Plan, plan
 
 IMAGE = "registry.example.com/data/alluxio-fuse:2.9.6"
@@ -42,10 +41,11 @@ def on_s3(**store: Any) -> dict[str, Any]:
     return {"alluxio_datasets": [IMAGENET | {"s3": s3}]}
 
 
-def oss() -> Source:
-    """The same files in OSS: no inventory can say that yet, so the mount is given."""
-    endpoint = {"fs.oss.endpoint": "oss-cn-shanghai-internal.aliyuncs.com"}
-    return Source("oss://training/imagenet", endpoint, KEYS["oss"])
+def on_oss() -> dict[str, Any]:
+    """The same files in OSS."""
+    store = {"endpoint": "https://oss-cn-shanghai-internal.aliyuncs.com", "region": "cn-shanghai"}
+    files = {key: value for key, value in IMAGENET.items() if key != "s3"}
+    return {"alluxio_datasets": [files | {"source": "oss://training/imagenet", "oss": store}]}
 
 
 def nfs(nodes: Nodes) -> list[Object]:
@@ -56,7 +56,12 @@ def nfs(nodes: Nodes) -> list[Object]:
 def jindo(nodes: Nodes) -> list[Object]:
     """The second: OSS with a Secret, JindoRuntime, loaded every night."""
     fluid = {"runtime": "jindo", "load": "0 3 * * *"}
-    return render(planned(alluxio_fluid=fluid), nodes, source=oss())
+    return render(planned(alluxio_fluid=fluid, **on_oss()), nodes)
+
+
+def oss(nodes: Nodes) -> list[Object]:
+    """OSS with AlluxioRuntime and our image."""
+    return render(planned(**on_oss()), nodes)
 
 
 def s3(nodes: Nodes) -> list[Object]:
@@ -66,7 +71,7 @@ def s3(nodes: Nodes) -> list[Object]:
 
 
 #: By the name of the golden file.
-SYSTEMS = {"nfs-alluxio": nfs, "oss-jindo": jindo, "s3-alluxio": s3}
+SYSTEMS = {"nfs-alluxio": nfs, "oss-jindo": jindo, "oss-alluxio": oss, "s3-alluxio": s3}
 
 
 def four_nodes() -> Nodes:

@@ -9,7 +9,7 @@ from alluxio_fuse import containers
 from alluxio_fuse.fluid import objects
 from alluxio_fuse.fluid.alluxio import alluxio_runtime
 from alluxio_fuse.fluid.jindo import jindo_runtime
-from alluxio_fuse.fluid.sources import Source, source_of
+from alluxio_fuse.fluid.sources import source_of
 from alluxio_fuse.fluid.traps import traps
 from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.pods import COMPONENT
@@ -20,18 +20,17 @@ from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import Amounts, amounts
 
 
-def render(plan: Plan, nodes: Mapping[str, Mapping[str, Any]], *, source: Source | None = None) -> list[Object]:
+def render(plan: Plan, nodes: Mapping[str, Mapping[str, Any]]) -> list[Object]:
     """Dataset, runtime, and a DataLoad where one is wanted; raises Refused where the user's further fields are wrong.
 
-    nodes: of the cluster, as the module `cluster_facts` returns them. source: in place of the plan's, for a scheme
-    that the plan does not know.
+    nodes: of the cluster, as the module `cluster_facts` returns them.
     """
     fluid: Fluid = plan.fleet["fluid"].amount
     cluster: Kubernetes = plan.fleet["kubernetes"].amount
     planned = plan.datasets[0]
     name, into = planned["name"], str(cluster.namespace)
     terms = objects.node_terms(fluid, cluster, nodes, [host for host in plan.nodes if plan.mounts(host)])
-    mounted = source or source_of(planned)
+    mounted = source_of(planned, fluid.runtime)
     specs = {
         "Dataset": objects.dataset(name, mounted, secret_name(plan), terms, objects.tolerations(cluster)),
         objects.KINDS[fluid.runtime]: _runtime(plan, fluid, cluster, claimed=mounted.mount_point.startswith(SCHEME)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 from alluxio_fuse.plan.pvc import SCHEME
 from alluxio_fuse.plan.sources import UNSIGNED
@@ -15,6 +16,7 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "s3": {"s3a.accessKeyId": "access_key", "s3a.secretKey": "secret_key"},
     "oss": {"fs.oss.accessKeyId": "access_key", "fs.oss.accessKeySecret": "secret_key"},
 }
+_ENDPOINT: Final = "fs.oss.endpoint"
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,17 @@ class Source:
     keys: Mapping[str, str]
 
 
-def source_of(dataset: PlannedDataset) -> Source:
-    """How a dataset's source is mounted."""
+def source_of(dataset: PlannedDataset, runtime: str) -> Source:
+    """How a dataset's source is mounted in a runtime, `alluxio` or `jindo`."""
     if dataset["source"].startswith(SCHEME):
         return Source(dataset["source"], {}, {})
     scheme = dataset["source"].partition("://")[0]
+    if runtime == "jindo":
+        return Source(dataset["source"], _of_jindo(dataset["options"]), KEYS[scheme])
     anonymous = UNSIGNED.items() <= dataset["options"].items()
     return Source(dataset["source"], dataset["options"], {} if anonymous else KEYS[scheme])
+
+
+def _of_jindo(options: Mapping[str, str]) -> dict[str, str]:
+    """What Jindo's controller reads of OSS: the endpoint, which it wants as a host alone."""
+    return {_ENDPOINT: urlsplit(options[_ENDPOINT]).netloc}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from alluxio_fuse.plan.intent.datasets import Dataset, Readers
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
-from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
 
 #: Below it Fluid tells FUSE its mount point in a variable that no image reads any more.
@@ -43,6 +42,7 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
     runtime, own = intent.alluxio_fluid.runtime, intent.alluxio_fluid.image
     if own:
         yield from _image("alluxio_fluid.image", own, runtime)
+        yield from _signs(own, runtime, datasets)
     elif runtime == "alluxio" and intent.alluxio_image:
         yield from _image("alluxio_image", intent.alluxio_image, runtime)
     for key in _OF_THE_CHART:
@@ -61,9 +61,6 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
         reason = "Fluid reads a folder through a PersistentVolumeClaim"
         remedy = "write pvc://<claim>, or a folder of it after that; also where the folder is on NFS"
         yield Finding(f"{where}.source", dataset.source, reason, remedy)
-    if dataset.source.startswith("oss://"):
-        reason = "Fluid was given no oss:// source here yet: temporary keys and other images would fail"
-        yield Finding(f"{where}.source", dataset.source, reason, "use platform kubernetes, or see docs/fluid.md")
     if dataset.writable:
         reason = "every mount of Fluid's is read-only here: it mounts a claim read-write into master and workers"
         yield Finding(f"{where}.writable", "true", reason, "remove it, or use platform kubernetes")
@@ -71,19 +68,16 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
         reason = "who may mount a claim of Fluid's is said by the rights in its namespace, not by a folder's mode"
         remedy = "remove it, and put the dataset into a namespace (alluxio_kubernetes.namespace) of its readers"
         yield Finding(f"{where}.readers", str(dataset.readers.model_dump()), reason, remedy)
-    if intent.alluxio_fluid.runtime == "jindo" and claim_of(dataset.source) is None:
-        yield from _jindo(where, dataset)
+    if intent.alluxio_fluid.runtime == "jindo" and dataset.source.startswith("s3://"):
+        reason, remedy = "JindoRuntime is rendered for claims and oss://", "write alluxio_fluid: {runtime: alluxio}"
+        yield Finding(f"{where}.source", dataset.source, reason, remedy)
 
 
-def _jindo(where: str, dataset: Dataset) -> Iterator[Finding]:
-    """What Jindo reads here: claims."""
-    if dataset.source.startswith("s3://"):  # what else is no claim is refused with any runtime
-        yield Finding(
-            f"{where}.source",
-            dataset.source,
-            "JindoRuntime is rendered for claims",
-            "write alluxio_fluid: {runtime: alluxio}",
-        )
+def _signs(own: str, runtime: str, datasets: Sequence[Dataset]) -> Iterator[Finding]:
+    """An image of Alluxio's own signs requests to OSS by version 1."""
+    if runtime == "alluxio" and any(dataset.oss for dataset in datasets):
+        reason = "Alluxio's own client of OSS signs by version 1, which OSS does not take of new accounts"
+        yield Finding("alluxio_fluid.image", own, reason, "remove it: our image, alluxio_image, signs by version 4")
 
 
 def _image(variable: str, image: str, runtime: str) -> Iterator[Finding]:

@@ -68,10 +68,12 @@ def fluid(
     )
 
 
-def fluid_findings(facts: Mapping[str, Any], deployment: str, *, cluster: Cluster) -> Findings:
+def fluid_findings(
+    facts: Mapping[str, Any], deployment: str, *, cluster: Cluster, credentials: Mapping[str, Mapping[str, str]]
+) -> Findings:
     """What speaks against a cluster with or without Fluid, before anything is made in it.
 
-    facts: as the module `fluid_facts` returns them.
+    facts: as the module `fluid_facts` returns them. credentials: keys by dataset.
     """
     said = cluster["fluid"]
     found = against.fluid_findings(
@@ -80,6 +82,7 @@ def fluid_findings(facts: Mapping[str, Any], deployment: str, *, cluster: Cluste
         dataset=said["dataset"],
         runtime=said["runtime"],
         secrets=list(cluster["secrets"].values()),
+        temporary=bool(credentials.get(said["dataset"], {}).get("security_token")),
     )
     every = [asdict(one) for one in found]
     return Findings(found=every, text=findings_text(every) if every else "")

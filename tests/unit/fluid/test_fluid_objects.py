@@ -46,7 +46,7 @@ def test_nothing_can_be_written_through_any_object(name: str, nodes: Nodes) -> N
         assert runtime["spec"]["properties"]["alluxio.master.mount.table.root.readonly"] == "true"
 
 
-@pytest.mark.parametrize("name", ["oss-jindo", "s3-alluxio"])
+@pytest.mark.parametrize("name", ["oss-jindo", "oss-alluxio", "s3-alluxio"])
 def test_keys_are_named_and_never_there(name: str, nodes: Nodes) -> None:
     mount = SYSTEMS[name](nodes)[0]["spec"]["mounts"][0]
     references = [one["valueFrom"]["secretKeyRef"] for one in mount["encryptOptions"]]

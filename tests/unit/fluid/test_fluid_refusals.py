@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fleets import IMAGENET
-from fluid_systems import IMAGE, on_s3, planned
+from fluid_systems import IMAGE, on_oss, on_s3, planned
 
 from alluxio_fuse.fluid.findings import fluid_findings, quota_findings
 from alluxio_fuse.fluid.render import refusals, render
@@ -17,10 +17,6 @@ from alluxio_fuse.plan.refusals import Refused
 FOLDER = IMAGENET | {"source": "file:///data/imagenet"}
 CLAIM = IMAGENET | {"source": "pvc://nfs"}
 Facts = dict[str, Any]
-ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
-    "source": "oss://training/imagenet",
-    "oss": {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"},
-}
 
 
 @pytest.mark.parametrize(
@@ -66,10 +62,10 @@ ON_OSS = {key: value for key, value in IMAGENET.items() if key != "s3"} | {
             "alluxio",
         ),
         (
-            {"alluxio_datasets": [ON_OSS]},
-            "alluxio_datasets[0].source",
-            "no oss:// source",
-            "platform kubernetes",
+            on_oss() | {"alluxio_fluid": {"image": "alluxio/alluxio:2.9.6"}},
+            "alluxio_fluid.image",
+            "signs by version 1",
+            "alluxio_image",
         ),
         ({"alluxio_kubernetes": {"storage_class": "fast"}}, "alluxio_kubernetes.storage_class", "chart", "remove it"),
         ({"alluxio_port_offset": 100}, "alluxio_port_offset", "networks of their own", "remove it"),
@@ -217,8 +213,8 @@ def facts(**other: Any) -> Facts:
     }
 
 
-def found(there: Facts) -> list[Any]:
-    asked: dict[str, Any] = {"dataset": "imagenet", "runtime": "alluxio", "secrets": ["keys"]}
+def found(there: Facts, *, temporary: bool = False) -> list[Any]:
+    asked: dict[str, Any] = {"dataset": "imagenet", "runtime": "alluxio", "secrets": ["keys"], "temporary": temporary}
     return list(fluid_findings(there, "alluxio-fuse", **asked))
 
 
@@ -234,6 +230,12 @@ def test_a_cluster_with_fluid_has_nothing_in_the_way() -> None:
     assert found(facts()) == []
     controllers = facts()["controllers"] | {"alluxioruntime-controller": SLEEPS}
     assert found(facts(controllers=controllers, objects={"Dataset": OURS, "AlluxioRuntime": OURS})) == []
+
+
+def test_keys_that_end_are_refused() -> None:
+    (one,) = found(facts(), temporary=True)
+    assert one.path == "alluxio_credentials.imagenet.security_token"
+    assert "mounts the source once" in one.reason
 
 
 @pytest.mark.parametrize(
@@ -261,6 +263,11 @@ def test_a_cluster_with_fluid_has_nothing_in_the_way() -> None:
         ({"foreign_claim": True}, "alluxio_datasets[0].name", "another"),
         ({"secrets": {}}, "alluxio_kubernetes.secrets.imagenet", "no such Secret"),
         ({"secrets": {"keys": ["access_key"]}}, "alluxio_kubernetes.secrets.imagenet", "half a key pair"),
+        (
+            {"secrets": {"keys": ["access_key", "secret_key", "security_token"]}},
+            "alluxio_kubernetes.secrets.imagenet",
+            "it has a security_token",
+        ),
     ],
 )
 def test_a_cluster(there: Facts, variable: str, reason: str) -> None:
