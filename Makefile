@@ -11,7 +11,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
   --no-header
 
 .PHONY: help setup setup-dev setup-kubernetes site teardown test test-all lint docs lock lab lab-down \
-  bench bench-plan bench-nodes drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
+  bench bench-plan bench-nodes bench-manifest drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
 
 help: ## what can be made, with the usual time on two cores
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -108,6 +108,9 @@ bench-plan: setup ## the planner's cost per node
 
 bench-nodes: setup ## what an added node costs: 2 nodes and 10 are prepared
 	@python scripts/bench-nodes
+
+bench-manifest: setup-dev ## listing and manifest of a bucket with 100,000 objects
+	@PYTHONPATH=tests/lab:collections python tools/bench_manifest.py
 
 docs: setup-dev ## the generated reference
 	@python tools/reference.py docs/variables.md

@@ -4,6 +4,9 @@ JSON lines: a header, then one object for everything that a reader can name, in 
 (file, folder, link, special; in a bucket also key, which is no path), `size`, `mode`, `mtime` (seconds since 1970),
 `stamp` (the store's mark of this content: mtime in ns, or an ETag), of a link its `target`, and `digest`. Only files
 without `left_out` and `unreadable` are read by check and warm. Memory does not grow with the number of entries.
+
+A file whose size and stamp an earlier manifest of the source has is not read again for its digest, and neither is one
+of a manifest that was not finished, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Known, Order, saved_header
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
 from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import BROKEN_LINK, LINK_OUT, NOT_UTF8
@@ -28,7 +31,8 @@ EMPTYING = {NOT_UTF8, BROKEN_LINK, LINK_OUT}
 SHOWN = 10  # of the names that cannot be served
 EMPTIES = "    A folder with a name that is not UTF-8, or a link to nothing or out of the source, lists as empty."
 RECORD_HEAD = 12  # bytes of a TFRecord's length and that length's checksum
-BATCH = 20_000  # entries whose digests are computed together
+BATCH, BATCH_BYTES = 4000, 1 << 30  # entries whose digests are computed together, or one more than holds that much
+FIRST = 64  # of the first batch, by which the rate is known soon
 SPOOL_BYTES = 16 << 20  # of a listing in memory; what is more goes to a temporary file
 
 
@@ -58,6 +62,16 @@ class Entry(NamedTuple):
 
 Digests = Callable[[list[Entry]], dict[str, str]]
 Heads = Callable[[str], bytes]
+Read = Callable[[int, int, int], None]
+
+
+class Source(NamedTuple):
+    """Where entries come from. order: of a path, by which the source is listed: str, or of a folder its parts."""
+
+    listed: Iterable[Entry]
+    digests: Digests
+    heads: Heads
+    order: Order
 
 
 class Draft:
@@ -158,25 +172,56 @@ class Draft:
 
         return chosen
 
-    def save(self, path: str, digests: Digests) -> None:
-        """Write the manifest at once or not at all, readable by everybody."""
+    def save(self, path: str, source: Source, read: Read | None = None) -> None:
+        """Write the manifest at once or not at all, readable by everybody.
+
+        read: told of each batch its files, their bytes, and how many of these bytes were read for digests.
+        """
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.tmp")
+        temporary, before = (target.with_name(f".{target.name}.{end}") for end in ("tmp", "before"))
+        if _size(temporary) > _size(before):
+            temporary.replace(before)
+        known = Known([before, target], self._source, source.order)
         with temporary.open("w", encoding="ascii") as out:
             out.write(json.dumps(self.header) + "\n")
-            for entry, digest in self._digested(digests):
-                out.write(json.dumps(_row(entry, digest)) + "\n")
+            for rows in self._digested(source.digests, known, read):
+                out.writelines(json.dumps(row) + "\n" for row in rows)
+                out.flush()
         temporary.chmod(0o644)
         temporary.replace(target)
+        before.unlink(missing_ok=True)
 
-    def _digested(self, digests: Digests) -> Iterator[tuple[Entry, str | None]]:
-        """Every entry with the digest of its file, computed a batch at a time."""
-        entries, chosen = self.entries(), self._chooser()
-        while batch := list(islice(entries, BATCH)):
+    def _digested(self, digests: Digests, known: Known, read: Read | None) -> Iterator[list[dict[str, Any]]]:
+        """Rows of every entry with the digest of its file, a batch at a time."""
+        chosen = self._chooser()
+        for batch in _batches(self.entries()):
             wanted = [entry for entry in batch if chosen(entry)]
-            found = digests(wanted) if wanted else {}
-            yield from ((entry, found.get(entry.path)) for entry in batch)
+            found = {one.path: known.digest(one.path, one.size, one.stamp) for one in wanted}
+            unknown = [entry for entry in wanted if not found[entry.path]]
+            if unknown:
+                found |= digests(unknown)
+            if read and wanted:
+                read(len(wanted), sum(entry.size for entry in wanted), sum(entry.size for entry in unknown))
+            yield [_row(entry, found.get(entry.path)) for entry in batch]
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """Entries whose digests are computed together, the first few of them soon."""
+    batch, size, most = list[Entry](), 0, FIRST
+    for entry in entries:
+        batch.append(entry)
+        size += entry.size
+        if len(batch) >= most or size >= BATCH_BYTES:
+            yield batch
+            batch, size, most = [], 0, BATCH
+    if batch:
+        yield batch
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, none where there is none."""
+    return path.stat().st_size if path.exists() else 0
 
 
 def rank(seed: int, path: str) -> int:
@@ -219,16 +264,6 @@ def begins_record(head: bytes) -> bool:
     crc ^= 0xFFFFFFFF
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return len(head) == RECORD_HEAD and head[8:] == masked.to_bytes(4, "little")
-
-
-def saved_header(path: str) -> dict[str, Any] | None:
-    """Header of a manifest made before; None if there is none that can be read."""
-    try:
-        with Path(path).open(encoding="ascii") as lines:
-            header: dict[str, Any] = json.loads(next(lines))
-            return header
-    except (OSError, ValueError, StopIteration):
-        return None
 
 
 def saved_sources(folder: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, oss, s3
-from ansible_collections.alluxio.fuse.plugins.module_utils.objects import Bucket
+from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import Bucket
 
 SCHEMES = ("s3://", "oss://")
 KEYS = ("access_key", "secret_key", "security_token")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import THREADS, Bucket, Object, listed
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     FILE,
     FOLDER,
@@ -15,38 +15,9 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     Digests,
     Entry,
     Heads,
+    Source,
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import hidden_name, left_out, unreadable_name
-
-THREADS = 16
-CHUNK_BYTES = 1 << 20
-
-
-class Object(NamedTuple):
-    """What a store lists of an object. mtime: seconds since 1970; etag: without quotation marks."""
-
-    key: str
-    size: int
-    mtime: int | None
-    etag: str
-
-
-class Bucket(NamedTuple):
-    """The part of a bucket that is a source: `prefix` is empty, or ends with a slash.
-
-    listed: everything below the prefix, in the order of keys. read: an object's bytes, or the first `limit` of them.
-    """
-
-    prefix: str
-    listed: Callable[[], Iterable[Object]]
-    read: Callable[[str, int | None], Iterable[bytes]]
-
-
-def split(source: str) -> tuple[str, str]:
-    """Bucket and prefix (empty, or with a slash at its end) of scheme://bucket/prefix."""
-    bucket, _, prefix = source.partition("://")[2].partition("/")
-    prefix = prefix.strip("/")
-    return bucket, f"{prefix}/" if prefix else ""
 
 
 def entries(bucket: Bucket) -> Iterator[Entry]:
@@ -55,7 +26,7 @@ def entries(bucket: Bucket) -> Iterator[Entry]:
     Of a folder that Alluxio cannot serve the entry alone is given.
     """
     within: list[str] = []
-    for item in bucket.listed():
+    for item in listed(bucket):
         path = item.key[len(bucket.prefix) :]
         *folders, name = path.split("/")
         if "" in folders:
@@ -90,6 +61,11 @@ def _unreadable(path: str) -> str | None:
     if any(hidden_name(part) for part in parts):
         return None
     return next((reason for part in parts if (reason := unreadable_name(part))), None)
+
+
+def source_of(bucket: Bucket) -> Source:
+    """A bucket's part as a manifest's source."""
+    return Source(entries(bucket), digests(bucket), heads(bucket), str)
 
 
 def heads(bucket: Bucket) -> Heads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.objects import CHUNK_BYTES, Bucket, Object, split
+from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import CHUNK_BYTES, Bucket, Object, Page, split
 
 
 def client(settings: dict[str, Any], access_key: str, secret_key: str, security_token: str = "") -> Any:
@@ -26,17 +26,19 @@ def bucket(oss: Any, source: str) -> Bucket:
 
     name, prefix = split(source)
 
-    def listed() -> Iterator[Object]:
-        pages = oss.list_objects_v2_paginator(limit=1000)
-        for page in pages.iter_page(ListObjectsV2Request(bucket=name, prefix=prefix, encoding_type="url")):
-            yield from map(_object, page.contents or [])
+    def pages(below: str, to_slash: bool) -> Iterator[Page]:
+        until = {"delimiter": "/"} if to_slash else {}
+        wanted = ListObjectsV2Request(bucket=name, prefix=below, encoding_type="url", **until)
+        for page in oss.list_objects_v2_paginator(limit=1000).iter_page(wanted):
+            folders = [one.prefix for one in page.common_prefixes or []]
+            yield Page([_object(one) for one in page.contents or []], folders)
 
     def read(key: str, limit: int | None) -> Iterable[bytes]:
         part = f"bytes=0-{limit - 1}" if limit else None
         with oss.get_object(GetObjectRequest(bucket=name, key=key, range_header=part)).body as body:
             yield from body.iter_bytes(block_size=CHUNK_BYTES)
 
-    return Bucket(prefix, listed, read)
+    return Bucket(prefix, pages, read)
 
 
 def error_code(error: Exception) -> str:

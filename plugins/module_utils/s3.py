@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.objects import CHUNK_BYTES, THREADS, Bucket, Object, split
+from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import (
+    CHUNK_BYTES,
+    THREADS,
+    Bucket,
+    Object,
+    Page,
+    split,
+)
 
 
 def client(settings: dict[str, Any], access_key: str, secret_key: str) -> Any:
@@ -46,16 +53,18 @@ def bucket(s3: Any, source: str) -> Bucket:
     """A source, asked for by a client."""
     name, prefix = split(source)
 
-    def listed() -> Iterator[Object]:
-        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=name, Prefix=prefix):
-            yield from map(_object, page.get("Contents", []))
+    def pages(below: str, to_slash: bool) -> Iterator[Page]:
+        until = {"Delimiter": "/"} if to_slash else {}
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=name, Prefix=below, **until):
+            folders = [one["Prefix"] for one in page.get("CommonPrefixes", [])]
+            yield Page([_object(one) for one in page.get("Contents", [])], folders)
 
     def read(key: str, limit: int | None) -> Iterable[bytes]:
         part = {"Range": f"bytes=0-{limit - 1}"} if limit else {}
         chunks: Iterable[bytes] = s3.get_object(Bucket=name, Key=key, **part)["Body"].iter_chunks(CHUNK_BYTES)
         return chunks
 
-    return Bucket(prefix, listed, read)
+    return Bucket(prefix, pages, read)
 
 
 def error_code(error: Exception) -> str:

@@ -16,6 +16,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     Digests,
     Entry,
     Heads,
+    Source,
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import BUFFER_BYTES, file_digest, fork_map
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import (
@@ -26,6 +27,12 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import (
     left_out,
     unreadable_name,
 )
+
+
+def source_of(root: str, processes: int) -> Source:
+    """A folder as a manifest's source, read by some processes."""
+    listed = list_folder(root)
+    return Source(listed, folder_digests(root, processes), folder_heads(root), lambda path: path.split("/"))
 
 
 def list_folder(root: str) -> Iterator[Entry]:

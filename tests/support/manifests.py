@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft
-from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import folder_digests, list_folder
+from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import source_of
 
 
 def save(root: Path, path: Path) -> Path:
     """Write the manifest of a folder, with the digests of all its files."""
-    Draft(f"file://{root}", list_folder(str(root)), 1 << 30).save(str(path), folder_digests(str(root), 2))
+    source = source_of(str(root), 2)
+    Draft(f"file://{root}", source.listed, 1 << 30).save(str(path), source)
     return path

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    bucket,
+    known_digests,
     manifest,
+    manifest_making,
     objects,
     reader,
     s3,
@@ -22,9 +25,9 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import (
-    folder_digests,
     folder_heads,
     list_folder,
+    source_of,
 )
 from ansible_collections.alluxio.fuse.plugins.modules import dataset_manifest
 
@@ -46,7 +49,8 @@ def drafted(entries: Iterable[Entry], limit: int = 1 << 30, seed: int = 0) -> Dr
 
 def saved(root: Path, to: Path, **limits: int) -> list[dict[str, Any]]:
     """The lines of the manifest of a folder, header first."""
-    drafted(list_folder(str(root)), **limits).save(str(to), folder_digests(str(root), 2))
+    source = source_of(str(root), 2)
+    drafted(source.listed, **limits).save(str(to), source)
     return [json.loads(line) for line in to.read_text().splitlines()]
 
 
@@ -256,7 +260,170 @@ def test_a_sample_is_spread_over_the_set_and_fits() -> None:
 def test_a_large_manifest_is_digested_in_batches(mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = saved(mixed, tmp_path / "whole")
     monkeypatch.setattr(manifest, "BATCH", 2)
+    monkeypatch.setattr(manifest, "FIRST", 1)
     assert saved(mixed, tmp_path / "batches") == whole
+
+
+def test_large_files_make_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "BATCH_BYTES", 25)
+    batches: list[int] = []
+    entries = files(10)
+    drafted(entries).save(str(tmp_path / "m"), source(entries, []), lambda count, *_: batches.append(count))
+    assert batches == [3, 3, 3, 1]
+
+
+def source(
+    entries: list[Entry], read: list[str], fails: str = "", order: Callable[[str], Any] = str
+) -> manifest.Source:
+    """A source whose files have their own path as digest. read: paths, as they are read for it. fails: of one that is
+    away.
+    """
+
+    def digests(files: list[Entry]) -> dict[str, str]:
+        if fails in {entry.path for entry in files}:
+            raise OSError("the store is away")
+        read.extend(entry.path for entry in files)
+        return {entry.path: f"of {entry.path}" for entry in files}
+
+    return manifest.Source(entries, digests, lambda _: b"", order)
+
+
+def files(count: int, stamp: str = "t1") -> list[Entry]:
+    """In the order of a bucket, with a folder among them."""
+    return [
+        entry
+        for number in range(count)
+        for entry in ([Entry("5", "folder")] if number == 50 else []) + [Entry(f"{number:03}", "file", 10, stamp=stamp)]
+    ]
+
+
+def digested(path: Path) -> dict[str, str | None]:
+    """Digests of a manifest."""
+    return {entry.path: entry.digest for entry in reader.load(str(path))[1]}
+
+
+def test_an_interrupted_manifest_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "FIRST", 10)
+    monkeypatch.setattr(manifest, "BATCH", 20)
+    entries, target, read = files(100), tmp_path / "m.jsonl", list[str]()
+    with pytest.raises(OSError, match="away"):
+        drafted(entries).save(str(target), source(entries, read, "075"))
+
+    def killed(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(2):  # who comes less far takes nothing away
+        with pytest.raises(KeyboardInterrupt):
+            drafted(entries).save(str(target), source(entries, read), killed)
+    assert not target.exists()
+    assert read == [f"{number:03}" for number in range(69)]
+    drafted(entries).save(str(target), source(entries, read))
+    assert read == [entry.path for entry in entries if entry.type == "file"]
+    assert digested(target) == {path: f"of {path}" for path in read}
+    assert [path.name for path in tmp_path.iterdir()] == ["m.jsonl"]
+
+
+def test_each_batch_is_written_when_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "FIRST", 10)
+    monkeypatch.setattr(manifest, "BATCH", 20)
+    written: list[int] = []
+
+    def read(*_: int) -> None:
+        written.append(len((tmp_path / ".m.jsonl.tmp").read_text().splitlines()))
+
+    drafted(files(60)).save(str(tmp_path / "m.jsonl"), source(files(60), []), read)
+    assert written[1:] == [11, 31, 51]
+
+
+def test_after_a_kill_within_a_line_whole_lines_count(tmp_path: Path) -> None:
+    entries, target, read = files(30), tmp_path / "m.jsonl", list[str]()
+    drafted(entries).save(str(target), source(entries, []))
+    whole = target.read_text()
+    target.rename(tmp_path / ".m.jsonl.tmp")
+    (tmp_path / ".m.jsonl.tmp").write_text(whole[:-40])
+    drafted(entries).save(str(target), source(entries, read))
+    assert read == ["029"]
+    assert target.read_text() == whole
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_read"),
+    [
+        (Entry("b", "file", 10, stamp="t1"), False),
+        (Entry("b", "file", 10, stamp="t2"), True),
+        (Entry("b", "file", 11, stamp="t1"), True),
+        (Entry("bb", "file", 10, stamp="t1"), True),
+        (Entry("none", "file", 10, stamp=""), True),
+    ],
+    ids=["unchanged", "stamp", "size", "path", "a store without stamps"],
+)
+def test_only_files_that_changed_are_read_again(entry: Entry, is_read: bool, tmp_path: Path) -> None:
+    before = [Entry(path, "file", 10, stamp="t1") for path in "abc"] + [Entry("none", "file", 10)]
+    target, read = str(tmp_path / "m.jsonl"), list[str]()
+    drafted(before).save(target, source(before, []))
+    after = sorted([*(one for one in before if one.path in "ac"), entry])
+    drafted(after).save(target, source(after, read))
+    assert read == ([entry.path] if is_read else [])
+    assert digested(Path(target)) == {one.path: f"of {one.path}" for one in after}
+
+
+def test_a_manifest_of_another_source_tells_nothing(tmp_path: Path) -> None:
+    entries, target, read = files(3), str(tmp_path / "m.jsonl"), list[str]()
+    Draft("s3://other/set", entries, 1 << 30).save(target, source(entries, []))
+    drafted(entries).save(target, source(entries, read))
+    assert len(read) == 3
+
+
+def test_a_folder_that_changed_in_one_file_is_read_in_one(mixed: Path, tmp_path: Path) -> None:
+    """Names that sort otherwise as paths than part by part."""
+    (mixed / "a-b").mkdir()
+    (mixed / "a-b/file").write_bytes(b"1")
+    (mixed / "a.txt").write_bytes(b"2")
+    first = saved(mixed, tmp_path / "manifest")
+    (mixed / "a/none").write_bytes(b"no more")
+    read: list[str] = []
+    real = source_of(str(mixed), 1)
+
+    def digests(wanted: list[Entry]) -> dict[str, str]:
+        read.extend(entry.path for entry in wanted)
+        return dict(real.digests(wanted))
+
+    drafted(real.listed).save(str(tmp_path / "manifest"), real._replace(digests=digests))
+    assert read == ["a/none"]
+    fresh = saved(mixed, tmp_path / "fresh")
+    assert [json.loads(line) for line in (tmp_path / "manifest").read_text().splitlines()] == fresh != first
+
+
+def test_a_sample_is_read_no_further_than_it_goes(tmp_path: Path) -> None:
+    """A digest that is known is left out where the manifest does not name its file as one of the sample."""
+    entries, target = files(100), str(tmp_path / "m.jsonl")
+    drafted(entries).save(target, source(entries, []))
+    smaller, read = drafted(entries, 300), list[str]()
+    smaller.save(target, source(entries, read))
+    known = {path for path, digest in digested(Path(target)).items() if digest}
+    assert (read, len(known)) == ([], smaller.header["digested"]["files"])
+
+
+def test_progress_tells_what_comes_and_how_long_it_takes() -> None:
+    said: list[str] = []
+    now = [0.0]
+    header = drafted(Entry(f"{number:05}", "file", 1_000_000) for number in range(20_000)).header
+    header["digested"] = {"files": 15_000, "bytes": 15_000_000_000}
+    progress = manifest_making.Progress("imagenet", header, said.append, lambda: now[0])
+    progress.listed(21.4)
+    for when, count, anew in ((2.0, 64, 64), (4.0, 4000, 4000), (8.0, 4000, 0), (9.0, 6936, 6936)):
+        now[0] = when
+        progress.read(count, count * 1_000_000, anew * 1_000_000)
+    assert said == [
+        "imagenet: 20,000 files, 20.0 GB, listed in 21 s; 15,000 of them, 15.0 GB, get digests, each by one request",
+        "imagenet: 64 of 15,000 files, 0.1 of 15.0 GB, 8 min left at most",
+        "imagenet: 8,064 of 15,000 files, 8.1 of 15.0 GB, 14 s left at most",
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h")])
+def test_durations(seconds: float, text: str) -> None:
+    assert manifest_making.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -289,8 +456,8 @@ def test_a_manifest_of_another_version_is_not_read(tmp_path: Path, capsys: pytes
 
 def test_a_broken_manifest_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "manifest").write_text("")
-    assert manifest.saved_header(str(tmp_path / "manifest")) is None
-    assert manifest.saved_header(str(tmp_path / "none")) is None
+    assert known_digests.saved_header(str(tmp_path / "manifest")) is None
+    assert known_digests.saved_header(str(tmp_path / "none")) is None
 
 
 def test_a_bucket_s_keys_become_paths() -> None:
@@ -298,7 +465,7 @@ def test_a_bucket_s_keys_become_paths() -> None:
         def get_paginator(self, _: str) -> "Pages":
             return self
 
-        def paginate(self, **_: str) -> list[dict[str, object]]:
+        def paginate(self, **_: str) -> Iterator[dict[str, object]]:
             keys = [
                 "set/",
                 "set/a/b.JPEG",
@@ -309,7 +476,7 @@ def test_a_bucket_s_keys_become_paths() -> None:
                 "set/.h/c?",
                 "set/\U0001f600",
             ]
-            return [{"Contents": [{"Key": key, "Size": 1, "ETag": '"e"'} for key in keys]}, {}]
+            return iter([{"Contents": [{"Key": key, "Size": 1, "ETag": '"e"'} for key in keys]}])
 
     listed = list(objects.entries(s3.bucket(Pages(), "s3://bucket/set")))
     assert [(entry.path, entry.type) for entry in listed] == [
@@ -340,7 +507,7 @@ def test_a_bucket_s_keys_become_paths() -> None:
     ],
 )
 def test_bucket_and_prefix(source: str, parts: tuple[str, str]) -> None:
-    assert objects.split(source) == parts
+    assert bucket.split(source) == parts
 
 
 def test_tfrecord_files_are_told_from_others(tmp_path: Path) -> None:

@@ -34,14 +34,18 @@ def ask(serving: Serving, source: str = "oss://training/set", **said: Any) -> di
     return object_store_facts.ask({"source": source, "store": serving.oss, "limit": 5000, **keys, **said})
 
 
-def test_a_bucket_is_listed_over_all_pages(serving: Serving) -> None:
+@pytest.mark.parametrize(("few", "requests"), [(8, 2), (1, 8)], ids=["one after the other", "side by side"])
+def test_a_bucket_is_listed_over_all_pages(
+    few: int, requests: int, serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.bucket.FEW_PAGES", few)
     begun = len(serving.store.asked)
     bucket = object_stores.opened("oss://training/set", serving.oss, {"security_token": "", **serving.keys})
     listed = list(objects.entries(bucket))
     assert [entry.path for entry in listed if entry.is_read] == sorted(
         name[4:] for name in FILES if name.startswith("set/") and len(name) > 4 and "?" not in name
     )
-    assert len(serving.store.asked) - begun == 2
+    assert len(serving.store.asked) - begun == requests
     assert ask(serving)["files"] == 1204
 
 

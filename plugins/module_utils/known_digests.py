@@ -1,0 +1,56 @@
+"""Digests that earlier manifests of a source hold, so that a file which has not changed is not read again.
+
+A manifest that was not finished counts, too: an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Order = Callable[[str], Any]
+
+
+class Known:
+    """Asked for files in the order of the source, so that memory does not grow with their number."""
+
+    def __init__(self, manifests: list[Path], source: str, order: Order) -> None:
+        """Look into those that there are, and that are of this source. order: of a path, by which it is listed."""
+        self._order = order
+        self._rows = [_rows(path) for path in manifests if (saved_header(str(path)) or {}).get("source") == source]
+        self._next = [next(rows, None) for rows in self._rows]
+
+    def digest(self, path: str, size: int, stamp: str) -> str | None:
+        """Of a file that is as it was then; None where no manifest tells, and where the store gives no stamp."""
+        place, found = self._order(path), None
+        for index, rows in enumerate(self._rows):
+            while (row := self._next[index]) and self._order(row["path"]) < place:
+                self._next[index] = next(rows, None)
+            if row and stamp and (row["path"], row["size"], row["stamp"]) == (path, size, stamp):
+                found = found or str(row["digest"]["value"])
+        return found
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Files of a manifest that have digests, as far as whole lines go."""
+    with path.open(encoding="ascii") as lines:
+        next(lines, None)
+        for line in lines:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                return
+            if "value" in row.get("digest", {}):
+                yield row
+
+
+def saved_header(path: str) -> dict[str, Any] | None:
+    """Header of a manifest made before; None if there is none that can be read."""
+    try:
+        with Path(path).open(encoding="ascii") as lines:
+            header: dict[str, Any] = json.loads(next(lines))
+            return header
+    except (OSError, ValueError, StopIteration):
+        return None
