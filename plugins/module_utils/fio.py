@@ -1,4 +1,4 @@
-"""Large files read by fio: psync, an explicit list of files, and every byte of them accounted for.
+"""Large files read by fio: an explicit list of files, and every byte of them accounted for.
 
 fio reads whole blocks alone and still ends well: of a file that is not a multiple of the block size it leaves the end
 out. So each file is a job for its whole blocks and one for the rest, one after the other, and what fio says that it has
@@ -11,23 +11,36 @@ import json
 import os
 import resource
 import subprocess
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import Entry, busy_seconds
 
+
+
+class Pattern(NamedTuple):
+    """How files are read. block: what is no multiple of it is left for a job of its own. settings: of fio."""
+
+    block: int
+    settings: dict[str, str]
+
+
 BLOCK_BYTES = 1 << 20
-# the sizes in which training on ImageNet reads, in per cent: what is below the smallest is left for a job of its own
-MIX, LEAST_BYTES = "2K/1:4K/2:8K/4:16K/8:32K/13:64K/38:128K/33:256K/1", 2048
+PATTERNS = {
+    "fio": Pattern(BLOCK_BYTES, {"bs": str(BLOCK_BYTES)}),
+    # the sizes in which training on ImageNet reads, in per cent, at random places, each byte once
+    "mix": Pattern(2048, {"bssplit": "2K/1:4K/2:8K/4:16K/8:32K/13:64K/38:128K/33:256K/1", "rw": "randread"}),
+    # sequences of 2048 to 32768 tokens of two bytes
+    "tokens": Pattern(4096, {"bssplit": "4K/20:8K/20:16K/20:32K/20:64K/20", "rw": "randread"}),
+    # as safetensors reads weights
+    "mapped": Pattern(BLOCK_BYTES, {"bs": str(BLOCK_BYTES), "ioengine": "mmap"}),
+}
 TIMEOUT_S = 1800
 COMMON = {"rw": "read", "ioengine": "psync", "invalidate": "0", "thread": "1"}
 
 
-def timed(root: str, entries: list[Entry], readers: int, *, mix: bool = False) -> dict[str, Any]:
-    """The same figures as reader.timed gives; latencies are of blocks, not of files.
-
-    `mix`: in blocks of ImageNet's sizes, at random places, each byte once: its samples without the cost of opening.
-    """
-    jobs = list(_jobs(root, entries, readers, mix))
+def timed(root: str, entries: list[Entry], readers: int, pattern: str = "fio") -> dict[str, Any]:
+    """The same figures as reader.timed gives; latencies are of blocks, not of files. pattern: one of `PATTERNS`."""
+    jobs = list(_jobs(root, entries, readers, PATTERNS[pattern]))
     command = ["fio", "--readonly", "--output-format=json"]
     for chain, number, fields in jobs:
         waits = {"wait_for": f"{chain}.{number - 1}"} if number else {}
@@ -44,9 +57,9 @@ def timed(root: str, entries: list[Entry], readers: int, *, mix: bool = False) -
     return _figures(answer, entries, min(readers, len(entries)), busy) | {"storage_bytes": blocks * 512}
 
 
-def _jobs(root: str, entries: list[Entry], readers: int, mix: bool) -> Any:
+def _jobs(root: str, entries: list[Entry], readers: int, pattern: Pattern) -> Any:
     """Chain, number in it, settings: each reader's files one after the other, whole blocks before the rest."""
-    block, how = (LEAST_BYTES, {"bssplit": MIX, "rw": "randread"}) if mix else (BLOCK_BYTES, {"bs": BLOCK_BYTES})
+    block, how = pattern
     for chain in range(min(readers, len(entries))):
         number = 0
         for entry in entries[chain::readers]:

@@ -213,8 +213,8 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     foreign = around.foreign_share()
     time.sleep(max(0.0, one.get("begin_at", 0.0) - time.time()))
     began = time.time()
-    if one.get("way") in ("fio", "mix"):
-        result = fio.timed(one["root"], files, params["readers"], mix=one["way"] == "mix")
+    if one.get("way") in fio.PATTERNS:
+        result = fio.timed(one["root"], files, params["readers"], one["way"])
     elif one.get("way") == "train":
         result = training.timed(one["root"], files, params["readers"], one["emulated"])
     else:

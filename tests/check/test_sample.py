@@ -69,25 +69,25 @@ def test_reads_are_right(first: Run) -> None:
 
 def test_the_studies_are_made_by_name(first: Run) -> None:
     """Each adds its rows, with figures, on the mount and on the disk; one pass of each will do here."""
-    studies = ["fio", "tfrecord", "readers", "open-files"]
+    studies = ["fio", "tfrecord", "tokens", "readers", "open-files"]
     run = judged(playbook("playbooks/check.yml", alluxio_check_profiles=studies, alluxio_check_passes=1))
     assert "TFRecord against files of a sample each, mount: " in run.output
     (dataset,) = latest("check")["datasets"]
     found = {(row["path"], row["kind"], row["readers"], row["held"]) for row in dataset["rows"] if row["established"]}
     for path in ("mount", "disk"):
-        assert {(path, kind, 4, None) for kind in ("fio", "imagenet mix")} <= found
+        assert {(path, kind, 4, None) for kind in ("fio", "imagenet mix", "tokens", "mapped")} <= found
         assert (path, "records", 3, None) in found  # files of its own for each reader
         assert {(path, "readers", count, None) for count in (1, 2, 4, 8, 16, 32)} <= found
         assert {(path, "open files", 4, held) for held in (256, 1024)} <= found
 
 
-@pytest.mark.parametrize("mix", [False, True])
-def test_fio_itself_reads_what_it_is_asked_for(first: Run, tmp_path: Path, mix: bool) -> None:
+@pytest.mark.parametrize("pattern", fio.PATTERNS)
+def test_fio_itself_reads_what_it_is_asked_for(first: Run, tmp_path: Path, pattern: str) -> None:
     """After the studies, for which the role installed it; sizes are no multiples of a block."""
     (tmp_path / "a").write_bytes(bytes(5_000_001))
     (tmp_path / "b").write_bytes(bytes(1 << 20))
     entries = [reader.Entry("a", 5_000_001, None), reader.Entry("b", 1 << 20, None)]
-    result = fio.timed(str(tmp_path), entries, 2, mix=mix)
+    result = fio.timed(str(tmp_path), entries, 2, pattern)
     assert (result["bytes"], result["wrong"]) == (6_048_577, 0)
 
 

@@ -14,7 +14,13 @@ from alluxio_fuse.fluid.render import render
 from alluxio_fuse.plan import plan
 
 ROOT = Path(__file__).parents[2]
-CACHE = {"gpu_t4": 900, "gpu_a100": 7000, "gpu_h100": 14000}
+NVME = [f"/mnt/nvme{number}" for number in range(8)]
+#: GiB of each disk for caches.
+CACHE = {
+    "gpu_t4": {"/mnt/cache": 900},
+    "gpu_a100": {"/mnt/cache": 7000},
+    "gpu_h100": dict.fromkeys(NVME, 3500),
+}
 MACHINES: dict[str, dict[str, Any]] = {
     "masters": {"memory": 64, "cpus": 16},
     "gpu_t4": {"memory": 64, "cpus": 8, "gpus": ("Tesla T4",)},
@@ -43,8 +49,8 @@ def fleet(name: str) -> dict[str, Any]:
             groups.append("gpu_nodes")
             pool = next(group for group in groups if group in MACHINES and group != "masters")
         volumes = [filesystem("/", 200)]
-        if pool in CACHE:
-            volumes.append(filesystem("/mnt/cache", CACHE[pool], inodes_free=400_000_000))
+        for path, size in CACHE.get(pool, {}).items():
+            volumes.append(filesystem(path, size, inodes_free=400_000_000))
         said = {key: value for key, value in variables.items() if key.startswith("alluxio_")}
         known = facts(**MACHINES[pool], filesystems=volumes)
         hosts[host] = {"groups": groups, "variables": said, "facts": known}
@@ -90,6 +96,14 @@ def test_each_pool_has_the_shape_of_its_own_nodes() -> None:
     assert whole in ({"true", "gpu-t4"}, {"true", "gpu-a100"})
     assert other["worker"]["nodeSelector"] == {"alluxio-fuse/alluxio-fuse.worker": other["name"]}
     assert other["datasets"]["imagenet"]["clientCache"] != values["datasets"][0]["fuse"]["clientCache"]
+
+
+def test_every_disk_of_a_node_is_used() -> None:
+    hosts = fleet("production")
+    for host in hosts.values():
+        host["variables"]["alluxio_datasets"][0]["bytes"] = "40Ti"
+    tiers = plan(hosts).nodes["prod-h100-1"]["worker"]["tiers"].amount
+    assert {tier.path for tier in tiers if tier.medium == "ssd"} == {f"{path}/alluxio-fuse/tier" for path in NVME}
 
 
 def test_labels_follow_the_groups_and_a_pool_of_its_own_needs_none() -> None:

@@ -23,6 +23,8 @@ WAYS: dict[str, Way] = {
     "records": Way("large", "records", "tfrecord"),
     "fio": Way("large", "fio", "fio"),
     "imagenet mix": Way("large", "mix", "fio"),
+    "tokens": Way("large", "tokens", "tokens"),
+    "mapped": Way("large", "mapped", "tokens"),
     "training": Way("small", "train"),
     "list": Way("small", "list"),
     "stat": Way("small", "stat"),

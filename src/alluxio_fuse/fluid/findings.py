@@ -14,7 +14,7 @@ _INSTALL: Final = (
     "install Fluid 1.0 or newer (its chart is charts/fluid/fluid), or use platform kubernetes, our own chart"
 )
 _KEYS: Final = ("access_key", "secret_key")
-_TOKEN: Final = "security_token"
+_TEMPORARY: Final = "security_token"
 _ENDS: Final = "Fluid mounts the source once, with the keys of that moment, and these end"
 _KEEPS: Final = "write keys without a token that can only read, or use platform kubernetes"
 
@@ -43,7 +43,7 @@ def fluid_findings(
     for secret in secrets:
         yield from _secret(facts["secrets"].get(secret), secret, dataset)
     if temporary:
-        yield Finding(f"alluxio_credentials.{dataset}.{_TOKEN}", "given", _ENDS, _KEEPS)
+        yield Finding(f"alluxio_credentials.{dataset}.{_TEMPORARY}", "given", _ENDS, _KEEPS)
 
 
 def _controllers(facts: Mapping[str, Any], runtime: str) -> Iterator[Finding]:
@@ -87,8 +87,8 @@ def _secret(keys: Sequence[str] | None, secret: str, dataset: str) -> Iterator[F
     elif missing := [key for key in _KEYS if key not in keys]:
         reason = f"it has no {' and no '.join(missing)}" + (": half a key pair" if len(missing) == 1 else "")
         yield Finding(where, secret, reason, f"add {' and '.join(missing)} to it")
-    elif _TOKEN in keys:
-        yield Finding(where, secret, f"it has a {_TOKEN}: {_ENDS}", _KEEPS)
+    elif _TEMPORARY in keys:
+        yield Finding(where, secret, f"it has a {_TEMPORARY}: {_ENDS}", _KEEPS)
 
 
 def quota_findings(facts: Mapping[str, Any], wanted: Sequence[Object], nodes: int) -> Iterator[Finding]:

@@ -136,6 +136,7 @@ def test_mounts_to_compare_with_are_read_in_the_same_rounds() -> None:
     [
         ("fio", {"fio", "imagenet mix"}),
         ("tfrecord", {"records"}),
+        ("tokens", {"tokens", "mapped"}),
         ("readers", {"readers"}),
         ("open-files", {"open files"}),
     ],
@@ -151,9 +152,9 @@ def test_a_profile_adds_its_rows_where_caches_may_be_dropped(profile: str, rows:
 
 
 def test_what_a_dataset_has_no_files_for_is_not_read() -> None:
-    chosen = SETTINGS.model_copy(update={"profiles": ["fio", "tfrecord", "open-files"]})
+    chosen = SETTINGS.model_copy(update={"profiles": ["fio", "tfrecord", "tokens", "open-files"]})
     kinds = {one["kind"] for one in passes.rounds(header(200, 0), DATASET, chosen)}
-    assert not kinds & {"fio", "imagenet mix", "records", "open files"}
+    assert not kinds & {"fio", "imagenet mix", "records", "tokens", "mapped", "open files"}
 
 
 def test_numbers_of_readers_and_of_open_files_are_read_in_every_round() -> None:

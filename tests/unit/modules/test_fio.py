@@ -67,11 +67,21 @@ def test_what_fio_complains_of_is_said(fake: SimpleNamespace) -> None:
         fio.timed("/mnt", ENTRIES[:1], 1)
 
 
-def test_the_mix_too_asks_for_every_byte_once(fake: SimpleNamespace) -> None:
+@pytest.mark.parametrize("pattern", ["mix", "tokens"])
+def test_random_blocks_too_ask_for_every_byte_once(pattern: str, fake: SimpleNamespace) -> None:
     fake.stdout = answer(("0.0", 2_500_000, 20.0))
-    fio.timed("/mnt", ENTRIES, 2, mix=True)
+    fio.timed("/mnt", ENTRIES, 2, pattern)
+    block, settings = fio.PATTERNS[pattern]
     sizes = [int(argument.partition("=")[2]) for argument in fake.command if argument.startswith("--size=")]
-    assert sizes == [2_500_000 // 2048 * 2048, 2_500_000 % 2048, 10, 1 << 20]
-    shares = [int(part.partition("/")[2]) for part in fio.MIX.split(":")]
-    assert sum(shares) == 100
-    assert fake.command.count(f"--bssplit={fio.MIX}") == fake.command.count("--rw=randread") == 2
+    assert sizes == [2_500_000 // block * block, 2_500_000 % block, 10, 1 << 20]
+    parts = [part.partition("/") for part in settings["bssplit"].split(":")]
+    assert sum(int(share) for _, _, share in parts) == 100
+    assert min(int(size.removesuffix("K")) * 1024 for size, _, _ in parts) == block
+    assert fake.command.count(f"--bssplit={settings['bssplit']}") == fake.command.count("--rw=randread") == 2
+
+
+def test_a_file_is_mapped_but_for_what_is_no_whole_block(fake: SimpleNamespace) -> None:
+    fake.stdout = answer(("0.0", 2_500_000, 20.0))
+    fio.timed("/mnt", ENTRIES, 2, "mapped")
+    engines = [argument for argument in fake.command if argument.startswith("--ioengine=")]
+    assert engines == ["--ioengine=mmap", "--ioengine=psync", "--ioengine=psync", "--ioengine=mmap"]

@@ -229,6 +229,17 @@ def test_nothing_to_feed_means_no_gate(gpus: tuple[tuple[str, int], ...], worklo
     assert gate.node_gate(gpus, workload, 1.0, None).status.startswith("none")
 
 
+def test_language_models_have_no_gate_but_one_that_is_said() -> None:
+    eight = (("H100", 8),)
+    found = gate.node_gate(eight, gate.TOKENS, 0.0, None)
+    assert (found.status, found.mb_per_s, found.gaps) == (gate.UNSAID, None, ())
+    told = gate.gate(found, eight, gate.TOKENS)
+    assert (told.amount.training, "declare alluxio_gate" in told.why) == (None, True)
+    said = gate.node_gate(eight, gate.TOKENS, 0.0, None, (gate.GpuNeed("H100", 50.0, None),))
+    assert (said.status, said.mb_per_s) == ("derived", 400.0)
+    assert gate.node_gate(eight, gate.TOKENS, 0.0, (300.0, None)).status == "declared"
+
+
 def test_the_under_store_is_read_once() -> None:
     cost = understore.under_store_cost(4000, 4000, 4000 * 114_660, 1.0).amount
     assert cost["first_epoch"] == {"gets": 4000, "lists": 4, "bytes": 4000 * 114_660}

@@ -46,8 +46,10 @@ class FleetIntent(Strict):
         Headroom(), description="What masters and workers are sized for. Unset: the datasets of today."
     )
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
-    alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "none"] | None = Field(
-        None, description="What trains. Unset: resnet50 where there are GPUs, as a named assumption."
+    alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "tokens", "none"] | None = Field(
+        None,
+        description="What trains. Unset: resnet50 where there are GPUs, as a named assumption. `tokens`: language models,"
+        " whose need no public figure says; see docs/recipes.md.",
     )
     alluxio_gate: Gate | None = Field(None, description="A declared gate per node, in place of the derived one.")
     alluxio_gate_min_disk_ratio: Number | None = Field(
@@ -85,8 +87,9 @@ class FleetIntent(Strict):
     alluxio_check_profiles: list[Profile] = Field(
         [],
         description="Studies that the check makes besides, where caches may be dropped: `fio` (large files by fio,"
-        " whole and in ImageNet's block mix; installs it), `tfrecord` (records against JPEG files), `readers` (1 to 32,"
-        " each with files of its own), `open-files` (reading while up to 65536 are held open).",
+        " whole and in ImageNet's block mix; installs it), `tfrecord` (records against JPEG files), `tokens` (by fio:"
+        " blocks of 4 to 64 KiB at random places of large files, and large files mapped into memory), `readers` (1 to"
+        " 32, each with files of its own), `open-files` (reading while up to 65536 are held open).",
     )
     alluxio_check_at_once: Switch = Field(
         True,

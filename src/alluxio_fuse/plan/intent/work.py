@@ -8,7 +8,7 @@ from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch
 
 Verdict = Literal["FAIL", "CANNOT TELL"]
-Profile = Literal["fio", "tfrecord", "readers", "open-files"]
+Profile = Literal["fio", "tfrecord", "tokens", "readers", "open-files"]
 MountSetting = Literal["read_ahead_kb", "max_background", "congestion_threshold"]
 
 

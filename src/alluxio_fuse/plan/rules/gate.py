@@ -39,6 +39,9 @@ LEAST_BUSY: Final = {workload: need.utilisation for (_, workload), need in NEEDS
 #: Where a model has no figure of its own, whose is taken: of the same generation, else of the one before.
 STAND_INS: Final = {"H200": "H100", "GB300": "B300", "B300": "B200", "GB200": "B200", "B200": "H100"}
 MODELS: Final = ("GB300", "B300", "GB200", "V100", "A100", "H100", "H200", "B200")
+#: What language models read: how much of it a GPU needs is a matter of the model, and is little.
+TOKENS: Final = "tokens"
+UNSAID: Final = "none (tokens)"
 UNKNOWN: Final = "unknown"  # GPUs that are counted and not named
 ONE_FILE_PER_SAMPLE: Final = 1_000_000
 #: Part of a dataset's bytes in files of one sample each, from which on files/s count. Labels and indexes beside shards
@@ -165,6 +168,8 @@ def node_gate(
         rate += need.mb_per_s * need.utilisation * count
         samples += need.samples_per_s * need.utilisation * count
     if gaps:
+        if workload == TOKENS:
+            return NodeGate(UNSAID, None, None)
         return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
     files = round(samples, 1) if by_files else None
     return NodeGate(
@@ -222,6 +227,8 @@ def gate(node: NodeGate, gpus: tuple[tuple[str, int], ...], workload: str) -> tu
         "derived": f"{have} on {workload}, {_figures(node)}; {_samples(node)}",
         "unknown": f"no public figure for {', '.join(node.gaps)}: measure it with playbooks/train.yml, say mb_per_s in"
         " alluxio_gpus, or declare alluxio_gate, or the verdict is CANNOT TELL",
+        UNSAID: f"{have} on {workload}: what they read is a matter of the model; say mb_per_s in alluxio_gpus, or"
+        " declare alluxio_gate, to have speed judged",
     }.get(
         node.status, f"{have}, workload {workload}: digests and states decide, and alluxio_gate_min_disk_ratio if set"
     )
