@@ -7,7 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest_making, object_stores
-from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress, warning
 
 
 class ActionModule(ActionBase):
@@ -20,12 +20,11 @@ class ActionModule(ActionBase):
         if not of_bucket or self._connection.transport != "local":
             answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
             return answer
-        warnings: list[str] = []
         heading(self._task)
         try:
             made: dict[str, Any] = manifest_making.made(
-                arguments(self._task), check=self._task.check_mode, warn=warnings.append, say=progress
+                arguments(self._task), check=self._task.check_mode, warn=warning, say=progress
             )
         except manifest_making.Refused as refused:
             raise AnsibleActionFail(str(refused)) from None
-        return made | ({"warnings": warnings} if warnings else {})
+        return made

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import Entry, busy_seconds
 
 
-
 class Pattern(NamedTuple):
     """How files are read. block: what is no multiple of it is left for a job of its own. settings: of fio."""
 

@@ -24,7 +24,8 @@ PAUSE_S = 0.02  # each event that is fetched opens its file once more
 def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -> list[str]:
     """Processes that open a file of what is mounted at `points` within `seconds`, as "name (number)".
 
-    is_ours: whether a mount, by its number, is meant, as the kernel tells of a whole filesystem.
+    is_ours: whether a mount, by its number, is meant, as the kernel tells of a whole filesystem. What the kernel has
+    told until then and nobody has fetched, on a busy machine, is fetched afterwards, for as long again at most.
     It needs CAP_SYS_ADMIN (OSError), and waits as long as a mount that is hung.
     """
     watch = _called("fanotify_init", FAN_CLOEXEC | FAN_NONBLOCK, os.O_RDONLY | os.O_CLOEXEC)
@@ -33,10 +34,12 @@ def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -
         for point in points:
             mask = ctypes.c_uint64(FAN_OPEN)
             _called("fanotify_mark", watch, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, mask, AT_FDCWD, os.fsencode(point))
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([watch], [], [], left)[0]:
+        begun = time.monotonic()
+        while (passed := time.monotonic() - begun) < 2 * seconds:
+            if select.select([watch], [], [], max(0.0, seconds - passed))[0]:
                 found |= dict.fromkeys(_fetched(watch, is_ours))
+            elif passed >= seconds:
+                break
     finally:
         os.close(watch)
     return list(found)

@@ -60,3 +60,8 @@ def heading(task: Any) -> None:
 def progress(line: str) -> None:
     """Shows one line of progress."""
     _display.display(f"  {line}")
+
+
+def warning(line: str) -> None:
+    """Shows a warning, as a module's own is shown."""
+    _display.warning(line)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_it_waits_for_another_one() -> None:
-    command = [ROOT / "scripts/setup", "dev"]
+    command = [str(ROOT / "scripts/setup"), "dev"]
     with (ROOT / "pyproject.toml").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as second:

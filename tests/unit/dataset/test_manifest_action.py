@@ -66,9 +66,10 @@ def test_a_refusal_and_a_warning_are_those_of_the_module(tmp_path: Path, serving
     shown, _ = play(tmp_path, serving, **odd)
     assert "1 name that Alluxio 2.9.6 cannot serve" in shown
     assert "unreadable_names: skip" in shown
-    _, made = play(tmp_path, serving, **odd, unreadable_names="skip")
+    shown, made = play(tmp_path, serving, **odd, unreadable_names="skip")
     assert made["manifest"]["files"] == 1
-    assert "They are skipped" in made["warnings"][0]
+    assert "[WARNING]: oss://training/odd: 1 name that Alluxio" in shown
+    assert "They are skipped" in shown
     shown, _ = play(tmp_path, serving, **{"secret_key": "canary-wrong"})
     assert "cannot be read: SignatureDoesNotMatch" in shown
     assert "canary-wrong" not in shown

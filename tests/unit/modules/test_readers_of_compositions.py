@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, namespaces, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, namespaces, opens, users
 from compositions import FILE, WAYS, composition
 
 OPEN = "held = open(sys.argv[1], 'rb')"
@@ -66,6 +67,25 @@ def test_who_holds_a_file_is_told(point: Path, how: str, container: tuple[str, .
 def test_who_holds_one_for_microseconds_is_told(point: Path) -> None:
     with reader(FOR_MICROSECONDS, point / FILE, *CONTAINER) as number:
         assert number in told(point, seconds=1)
+
+
+def test_who_opened_while_others_were_looked_at_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel has told of it, and the look takes longer than it was to last."""
+    pause, seconds = 0.25, 2.0
+    monkeypatch.setattr(opens, "PAUSE_S", pause)
+    with composition("tmpfs", tmp_path) as point, ExitStack() as begun:
+        late: list[str] = []
+
+        def read() -> None:
+            for _ in range(int(seconds / pause) + 1):
+                subprocess.run(["cat", point / FILE], stdout=subprocess.DEVNULL, check=True)
+            late.append(begun.enter_context(reader(OPEN, point / FILE)))
+
+        timer = threading.Timer(0.2, read)
+        timer.start()
+        found = opens.openers([str(point)], seconds, lambda _: True)
+        timer.join()
+        assert any(late[0] in one for one in found)
 
 
 @pytest.mark.parametrize("how", [OPEN, MAPPED, FOR_MICROSECONDS], ids=["open", "mapped", "for microseconds"])
