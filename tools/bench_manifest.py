@@ -30,7 +30,7 @@ CLASSES: Final = 100
 OBJECT_BYTES: Final = 1000
 DIGEST_BYTES: Final = 16 << 30
 ROUNDS: Final = 3
-AWAY_S: Final = 0.05
+AWAY_S: Final = 0.08
 
 
 class Counted:

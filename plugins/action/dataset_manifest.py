@@ -13,6 +13,8 @@ from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import argument
 class ActionModule(ActionBase):
     """What is not read on the controller, such as a folder of a node, is left to the module."""
 
+    _headed = False
+
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Returns what the module returns."""
         super().run(tmp, task_vars)
@@ -20,11 +22,16 @@ class ActionModule(ActionBase):
         if not of_bucket or self._connection.transport != "local":
             answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
             return answer
-        heading(self._task)
         try:
             made: dict[str, Any] = manifest_making.made(
-                arguments(self._task), check=self._task.check_mode, warn=warning, say=progress
+                arguments(self._task), check=self._task.check_mode, warn=warning, say=self._say
             )
         except manifest_making.Refused as refused:
             raise AnsibleActionFail(str(refused)) from None
         return made
+
+    def _say(self, line: str) -> None:
+        if not self._headed:
+            heading(self._task)
+        self._headed = True
+        progress(line)

@@ -53,6 +53,7 @@ def test_it_shows_what_comes_before_it_comes(tmp_path: Path, serving: Serving) -
     again, made = play(tmp_path, serving)
     assert made["changed"] is False
     assert "listed in" not in again
+    assert (shown.count("Make the manifest"), again.count("Make the manifest")) == (2, 1)
 
 
 def test_check_mode_writes_nothing(tmp_path: Path, serving: Serving) -> None:
