@@ -48,8 +48,8 @@ class FleetIntent(Strict):
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
     alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "tokens", "none"] | None = Field(
         None,
-        description="What trains. Unset: resnet50 where there are GPUs, as a named assumption. `tokens`: language models,"
-        " whose need no public figure says; see docs/recipes.md.",
+        description="What trains. Unset: resnet50 where there are GPUs, as a named assumption. `tokens`: language"
+        " models, whose need no public figure says; see docs/recipes.md.",
     )
     alluxio_gate: Gate | None = Field(None, description="A declared gate per node, in place of the derived one.")
     alluxio_gate_min_disk_ratio: Number | None = Field(
