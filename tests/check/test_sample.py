@@ -120,7 +120,8 @@ def test_the_page_shows_the_numbers_of_the_check(first: Run, tmp_path: Path) -> 
     for said, speed in heights:
         assert abs(speed / float(said.rpartition(": ")[2].removesuffix(" MB/s").replace(",", "")) - 1) < 0.02, said
     widths = dict(drawn[f"{dataset['name']}: where the bytes came from"]["bars"])
-    assert len({round(width) for said, width in widths.items() if said.endswith("100%")}) == 1
+    whole = [width for said, width in widths.items() if said.endswith("100%")]  # which says 99.5 % and more
+    assert min(whole) >= 0.995 * max(whole)
 
 
 def resident(paths: list[Path]) -> float:
