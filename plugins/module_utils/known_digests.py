@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
+
 Order = Callable[[str], Any]
 
 
@@ -17,9 +19,14 @@ class Known:
     """Asked for files in the order of the source, so that memory does not grow with their number."""
 
     def __init__(self, manifests: list[Path], source: str, order: Order) -> None:
-        """Look into those that there are, and that are of this source. order: of a path, by which it is listed."""
+        """Look into those that there are, and that are of this source and version.
+
+        order: of a path, by which it is listed.
+        """
         self._order = order
-        self._rows = [_rows(path) for path in manifests if (saved_header(str(path)) or {}).get("source") == source]
+        headers = {path: saved_header(str(path)) or {} for path in manifests}
+        ours = (source, MANIFEST_VERSION)
+        self._rows = [_rows(path) for path, one in headers.items() if (one.get("source"), one.get("version")) == ours]
         self._next = [next(rows, None) for rows in self._rows]
 
     def digest(self, path: str, size: int, stamp: str) -> str | None:

@@ -367,6 +367,15 @@ def test_only_files_that_changed_are_read_again(entry: Entry, is_read: bool, tmp
     assert digested(Path(target)) == {one.path: f"of {one.path}" for one in after}
 
 
+def test_a_manifest_of_another_version_tells_nothing(tmp_path: Path) -> None:
+    entries, target, read = files(3), tmp_path / "m.jsonl", list[str]()
+    older = {"version": reader.MANIFEST_VERSION - 1, "source": "file:///set"}
+    rows = [{"path": entry.path, "digest": {"value": "of another kind"}} for entry in entries]
+    target.write_text("".join(json.dumps(row) + "\n" for row in [older, *rows]))
+    drafted(entries).save(str(target), source(entries, read))
+    assert len(read) == 3
+
+
 def test_a_manifest_of_another_source_tells_nothing(tmp_path: Path) -> None:
     entries, target, read = files(3), str(tmp_path / "m.jsonl"), list[str]()
     Draft("s3://other/set", entries, 1 << 30).save(target, source(entries, []))
