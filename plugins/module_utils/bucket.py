@@ -11,12 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 THREADS = 16  # requests at once
 CHUNK_BYTES = 1 << 20
 FEW_PAGES = 8  # that are listed one after the other: a request for each folder would take longer
+FULL = 250  # objects that folders hold at least, so that a request for each is worth it
 DEPTH = 3  # of folders that hold few others, into which the listing looks for more
 AHEAD_PAGES = 2  # of each folder that wait to be taken
 
@@ -58,9 +59,10 @@ def split(source: str) -> tuple[str, str]:
 
 def listed(bucket: Bucket) -> Generator[Object, None, None]:
     """Everything below the prefix, in the order of keys. Memory holds some pages of some folders."""
-    first = list(islice(bucket.pages(bucket.prefix, False), FEW_PAGES + 1))
-    if len(first) <= FEW_PAGES:
-        yield from (item for page in first for item in page.objects)
+    pages = bucket.pages(bucket.prefix, False)
+    first = list(islice(pages, FEW_PAGES + 1))
+    if len(first) <= FEW_PAGES or _in_a_folder(first) < FULL:
+        yield from (item for page in chain(first, pages) for item in page.objects)
         return
     waiting: deque[Object | _Listing] = deque()
     stop, pool = threading.Event(), ThreadPoolExecutor(THREADS)
@@ -74,6 +76,12 @@ def listed(bucket: Bucket) -> Generator[Object, None, None]:
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def _in_a_folder(pages: list[Page]) -> float:
+    """How many objects a folder holds, on the average of those that are listed here."""
+    folders = [item.key.rpartition("/")[0] for page in pages for item in page.objects]
+    return len(folders) / max(1, len(set(folders)))
 
 
 def _parts(bucket: Bucket, prefix: str, depth: int) -> Iterator[Object | str]:

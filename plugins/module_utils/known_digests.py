@@ -42,14 +42,14 @@ class Known:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """Files of a manifest that have digests, as far as whole lines go."""
-    with path.open(encoding="ascii") as lines:
+    with path.open(encoding="ascii", errors="replace") as lines:
         next(lines, None)
         for line in lines:
             try:
                 row = json.loads(line)
             except ValueError:
                 return
-            if "value" in row.get("digest", {}):
+            if {"path", "size", "stamp"} <= row.keys() and "value" in row.get("digest", {}):
                 yield row
 
 

@@ -15,7 +15,7 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +31,8 @@ EMPTYING = {NOT_UTF8, BROKEN_LINK, LINK_OUT}
 SHOWN = 10  # of the names that cannot be served
 EMPTIES = "    A folder with a name that is not UTF-8, or a link to nothing or out of the source, lists as empty."
 RECORD_HEAD = 12  # bytes of a TFRecord's length and that length's checksum
-BATCH, BATCH_BYTES = 4000, 1 << 30  # entries whose digests are computed together, or one more than holds that much
-FIRST = 64  # of the first batch, by which the rate is known soon
+BATCH, BATCH_BYTES = 4000, 1 << 30  # entries whose digests are computed together, or fewer that are as large as that
+FIRST = 64  # entries of the first batch, by which the rate is known soon; and files of any, for all who read at once
 SPOOL_BYTES = 16 << 20  # of a listing in memory; what is more goes to a temporary file
 
 
@@ -91,8 +91,12 @@ class Draft:
         self._sizes = Sizes()
         self._kinds = {"small": [0, 0], "large": [0, 0]}
         self._least: tuple[int, str] | None = None
-        for entry in entries:
-            self._add(entry)
+        try:
+            for entry in entries:
+                self._add(entry)
+        finally:
+            if isinstance(entries, Generator):
+                entries.close()  # who lists a bucket waits for its threads else, however this ends
         self.header = self._header()
 
     def _add(self, entry: Entry) -> None:
@@ -180,7 +184,7 @@ class Draft:
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary, before = (target.with_name(f".{target.name}.{end}") for end in ("tmp", "before"))
-        if _size(temporary) > _size(before):
+        if temporary.exists() and (not self._is_of(before) or _size(temporary) > _size(before)):
             temporary.replace(before)
         known = Known([before, target], self._source, source.order)
         with temporary.open("w", encoding="ascii") as out:
@@ -192,31 +196,35 @@ class Draft:
         temporary.replace(target)
         before.unlink(missing_ok=True)
 
+    def _is_of(self, path: Path) -> bool:
+        """Whether a file is a manifest of this source, finished or not."""
+        return (saved_header(str(path)) or {}).get("source") == self._source
+
     def _digested(self, digests: Digests, known: Known, read: Read | None) -> Iterator[list[dict[str, Any]]]:
         """Rows of every entry with the digest of its file, a batch at a time."""
-        chosen = self._chooser()
-        for batch in _batches(self.entries()):
-            wanted = [entry for entry in batch if chosen(entry)]
+        for batch in self._batches():
+            wanted = [entry for entry, chosen in batch if chosen]
             found = {one.path: known.digest(one.path, one.size, one.stamp) for one in wanted}
             unknown = [entry for entry in wanted if not found[entry.path]]
             if unknown:
                 found |= digests(unknown)
             if read and wanted:
                 read(len(wanted), sum(entry.size for entry in wanted), sum(entry.size for entry in unknown))
-            yield [_row(entry, found.get(entry.path)) for entry in batch]
+            yield [_row(entry, found.get(entry.path)) for entry, _ in batch]
 
-
-def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """Entries whose digests are computed together, the first few of them soon."""
-    batch, size, most = list[Entry](), 0, FIRST
-    for entry in entries:
-        batch.append(entry)
-        size += entry.size
-        if len(batch) >= most or size >= BATCH_BYTES:
+    def _batches(self) -> Iterator[list[tuple[Entry, bool]]]:
+        """Entries whose digests are computed together, the first few soon, and whether each gets one."""
+        chosen, batch = self._chooser(), list[tuple[Entry, bool]]()
+        files, size, most = 0, 0, FIRST
+        for entry in self.entries():
+            batch.append((entry, chosen(entry)))
+            if batch[-1][1]:
+                files, size = files + 1, size + entry.size
+            if len(batch) >= most or (files >= FIRST and size >= BATCH_BYTES):
+                yield batch
+                batch, files, size, most = [], 0, 0, BATCH
+        if batch:
             yield batch
-            batch, size, most = [], 0, BATCH
-    if batch:
-        yield batch
 
 
 def _size(path: Path) -> int:

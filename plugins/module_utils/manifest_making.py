@@ -61,7 +61,8 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
         raise
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         of_keys = f" (keys from {keys_from})" if keys_from else ""
-        text = object_stores.said(source, error)[1]
+        keys = {key: params[key] for key in object_stores.KEYS}
+        text = object_stores.masked(object_stores.said(source, error)[1], keys)
         raise Refused(f"source: {source} cannot be read: {text}{of_keys}") from error
     return {"changed": changed, "manifest": head, "path": path, "keys_from": keys_from}
 
@@ -109,7 +110,7 @@ class Progress:
         of, all_files = self._of, self._header["files"]
         self._say(
             f"{self._name}: {all_files:,} files, {self._header['bytes'] / 1e9:,.1f} GB, listed in {seconds:,.0f} s;"
-            f" {of['files']:,} of them, {of['bytes'] / 1e9:,.1f} GB, get digests, each by one request"
+            f" {of['files']:,} of them, {of['bytes'] / 1e9:,.1f} GB, get digests where none is known"
         )
 
     def read(self, files: int, size: int, read: int) -> None:
@@ -120,7 +121,7 @@ class Progress:
             return
         self._said = now
         rate = self._read / (now - self._begun)
-        left = f", {duration((self._of['bytes'] - self._bytes) / rate)} left at most" if rate else ""
+        left = f", about {duration((self._of['bytes'] - self._bytes) / rate)} left" if rate else ""
         self._say(
             f"{self._name}: {self._files:,} of {self._of['files']:,} files,"
             f" {self._bytes / 1e9:,.1f} of {self._of['bytes'] / 1e9:,.1f} GB{left}"

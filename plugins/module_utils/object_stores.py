@@ -58,6 +58,13 @@ def opened(source: str, settings: dict[str, Any], keys: Keys) -> Bucket:
     return s3.bucket(s3.client(settings, keys["access_key"], keys["secret_key"]), source)
 
 
+def masked(text: str, keys: Keys) -> str:
+    """A text in which no key stands: clients repeat one that they cannot put into a header."""
+    for value in filter(None, (value.strip() for value in keys.values())):
+        text = text.replace(value, "********")
+    return text
+
+
 def said(source: str, error: Exception) -> tuple[str, str]:
     """(the store's code, its message) of an error; the code is empty where it did not answer."""
     return (oss.error_code(error), oss.error_text(error)) if is_oss(source) else (s3.error_code(error), str(error))

@@ -11,8 +11,8 @@ description:
   - Lists a folder or a bucket's prefix and computes sha256 of its files, from the source and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell. Where it has changed, or a
-    run was interrupted, only files are read whose size and time (or ETag) no earlier manifest has. Remove O(path) to
-    have all of them read again.
+    run was interrupted, only files are read whose size and time (or ETag) no earlier manifest has. Remove O(path),
+    and what begins with a dot and its name beside it, to have all of them read again.
   - On the controller it shows how far it is with an object store.
   - "It has one entry for everything that a reader can name: files, folders, links, hidden and empty ones, each with
     C(type), C(size), C(mode), C(mtime), C(stamp) and, of a file, C(digest)."

@@ -104,7 +104,7 @@ def _listed(params: dict[str, Any], keys: object_stores.Keys) -> dict[str, Any]:
                 return _uncounted("ok", f"more than {params['limit']} objects")
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         code, text = object_stores.said(source, error)
-        return _uncounted(_STATES.get(code, "unreachable"), text)
+        return _uncounted(_STATES.get(code, "unreachable"), object_stores.masked(text, keys))
     state = "ok" if sizes.files else "empty"
     return {"state": state, "detail": None, "files": sizes.files, "bytes": sizes.bytes, "sizes": sizes.rows()}
 

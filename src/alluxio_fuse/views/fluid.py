@@ -82,7 +82,8 @@ def fluid_findings(
         dataset=said["dataset"],
         runtime=said["runtime"],
         secrets=list(cluster["secrets"].values()),
-        temporary=bool(credentials.get(said["dataset"], {}).get("security_token")),
+        temporary=said["dataset"] not in cluster["secrets"]
+        and bool(credentials.get(said["dataset"], {}).get("security_token")),
     )
     every = [asdict(one) for one in found]
     return Findings(found=every, text=findings_text(every) if every else "")

@@ -46,7 +46,7 @@ def play(folder: Path, serving: Serving, *arguments: str, **said: Any) -> tuple[
 
 def test_it_shows_what_comes_before_it_comes(tmp_path: Path, serving: Serving) -> None:
     shown, made = play(tmp_path, serving)
-    assert "imagenet: 100 files, 0.0 GB, listed in 0 s; 100 of them, 0.0 GB, get digests, each by one request" in shown
+    assert "imagenet: 100 files, 0.0 GB, listed in 0 s; 100 of them, 0.0 GB, get digests where none is known" in shown
     assert shown.index("listed in") < shown.index("imagenet: 64 of 100 files") < shown.index("changed: [localhost]")
     assert (made["changed"], made["manifest"]["files"], made["path"]) == (True, 100, f"{tmp_path}/imagenet.jsonl")
     assert serving.keys["secret_key"] not in shown
@@ -74,3 +74,6 @@ def test_a_refusal_and_a_warning_are_those_of_the_module(tmp_path: Path, serving
     shown, _ = play(tmp_path, serving, **{"secret_key": "canary-wrong"})
     assert "cannot be read: SignatureDoesNotMatch" in shown
     assert "canary-wrong" not in shown
+    shown, _ = play(tmp_path, serving, **{"security_token": " canary-token"})
+    assert "cannot be read" in shown
+    assert "canary-token" not in shown

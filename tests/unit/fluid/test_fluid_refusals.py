@@ -13,6 +13,7 @@ from alluxio_fuse.fluid.findings import fluid_findings, quota_findings
 from alluxio_fuse.fluid.render import refusals, render
 from alluxio_fuse.fluid.traps import traps
 from alluxio_fuse.plan.refusals import Refused
+from alluxio_fuse.views import fluid as views
 
 FOLDER = IMAGENET | {"source": "file:///data/imagenet"}
 CLAIM = IMAGENET | {"source": "pvc://nfs"}
@@ -230,6 +231,15 @@ def test_a_cluster_with_fluid_has_nothing_in_the_way() -> None:
     assert found(facts()) == []
     controllers = facts()["controllers"] | {"alluxioruntime-controller": SLEEPS}
     assert found(facts(controllers=controllers, objects={"Dataset": OURS, "AlluxioRuntime": OURS})) == []
+
+
+@pytest.mark.parametrize(("secrets", "count"), [({}, 1), ({"imagenet": "keys"}, 0)], ids=["ours", "the user's Secret"])
+def test_keys_that_end_are_those_that_fluid_mounts_with(secrets: dict[str, str], count: int) -> None:
+    cluster = {"fluid": {"dataset": "imagenet", "runtime": "alluxio"}, "secrets": secrets}
+    keys = {"imagenet": {"access_key": "STS.id", "secret_key": "canary", "security_token": "canary"}}
+    said = views.fluid_findings(facts(), "alluxio-fuse", cluster=cluster, credentials=keys)
+    assert len(said.found) == count
+    assert "canary" not in said.text
 
 
 def test_keys_that_end_are_refused() -> None:

@@ -17,6 +17,7 @@ PAGE = 10
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever does not fit in a page is listed side by side."""
     monkeypatch.setattr(bucket, "FEW_PAGES", 1)
+    monkeypatch.setattr(bucket, "FULL", 0)
 
 
 class Store:
@@ -90,6 +91,16 @@ def test_few_pages_take_a_request_each(few: int, monkeypatch: pytest.MonkeyPatch
     store = Store(CLASSES[: few * PAGE])
     assert [one.key for one in listed(store.bucket())] == store.keys
     assert store.asked == ["set/"] * few
+
+
+def test_a_folder_for_each_sample_takes_no_request_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bucket, "FULL", PAGE / 4)
+    store = Store([f"set/{number:04}/{part}" for number in range(300) for part in ("a", "b")])
+    assert [one.key for one in listed(store.bucket())] == store.keys
+    assert len(store.asked) == 600 / PAGE
+    full = Store(CLASSES)
+    assert len(list(listed(full.bucket()))) == len(CLASSES)
+    assert len(set(full.asked)) > 40
 
 
 def test_classes_are_listed_side_by_side() -> None:

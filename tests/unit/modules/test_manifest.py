@@ -264,12 +264,34 @@ def test_a_large_manifest_is_digested_in_batches(mixed: Path, tmp_path: Path, mo
     assert saved(mixed, tmp_path / "batches") == whole
 
 
-def test_large_files_make_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_make_small_batches_that_keep_all_readers_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(manifest, "BATCH_BYTES", 25)
+    monkeypatch.setattr(manifest, "FIRST", 4)
     batches: list[int] = []
-    entries = files(10)
+    entries = [Entry(f"{number:03}", "file", 1000, left_out="hidden" if number % 2 else None) for number in range(20)]
     drafted(entries).save(str(tmp_path / "m"), source(entries, []), lambda count, *_: batches.append(count))
-    assert batches == [3, 3, 3, 1]
+    assert batches == [2, 4, 4]  # of the first four entries two are read
+
+
+def test_what_was_left_of_another_source_is_in_nobody_s_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "FIRST", 10)
+    monkeypatch.setattr(manifest, "BATCH", 10)
+    entries, target, read = files(60), str(tmp_path / "m.jsonl"), list[str]()
+    with pytest.raises(OSError, match="away"):
+        Draft("s3://other/set", entries, 1 << 30).save(target, source(entries, [], "050"))
+    for _ in range(3):
+        with pytest.raises(OSError, match="away"):
+            drafted(entries).save(target, source(entries, read, "035"))
+    assert len(read) == len(set(read))
+
+
+def test_a_listing_ends_with_the_draft_that_wanted_it() -> None:
+    broken = (None if one.path == "005" else one for one in files(10))
+    with pytest.raises(TypeError):
+        drafted(broken)  # type: ignore[arg-type]
+    assert next(broken, "closed") == "closed"
 
 
 def source(
@@ -367,6 +389,15 @@ def test_only_files_that_changed_are_read_again(entry: Entry, is_read: bool, tmp
     assert digested(Path(target)) == {one.path: f"of {one.path}" for one in after}
 
 
+def test_what_is_left_of_a_broken_disk_makes_no_run_fail(tmp_path: Path) -> None:
+    entries, target, read = files(200), tmp_path / "m.jsonl", list[str]()
+    drafted(entries).save(str(target), source(entries, []))
+    header, *rows = target.read_bytes().splitlines(keepends=True)
+    target.write_bytes(b"".join([header, b'{"digest": {"value": "x"}}\n', *rows[:151], b"\xff" * 9000, b"\n"]))
+    drafted(entries).save(str(target), source(entries, read))
+    assert read == [f"{number:03}" for number in range(150, 200)]
+
+
 def test_a_manifest_of_another_version_tells_nothing(tmp_path: Path) -> None:
     entries, target, read = files(3), tmp_path / "m.jsonl", list[str]()
     older = {"version": reader.MANIFEST_VERSION - 1, "source": "file:///set"}
@@ -424,9 +455,9 @@ def test_progress_tells_what_comes_and_how_long_it_takes() -> None:
         now[0] = when
         progress.read(count, count * 1_000_000, anew * 1_000_000)
     assert said == [
-        "imagenet: 20,000 files, 20.0 GB, listed in 21 s; 15,000 of them, 15.0 GB, get digests, each by one request",
-        "imagenet: 64 of 15,000 files, 0.1 of 15.0 GB, 8 min left at most",
-        "imagenet: 8,064 of 15,000 files, 8.1 of 15.0 GB, 14 s left at most",
+        "imagenet: 20,000 files, 20.0 GB, listed in 21 s; 15,000 of them, 15.0 GB, get digests where none is known",
+        "imagenet: 64 of 15,000 files, 0.1 of 15.0 GB, about 8 min left",
+        "imagenet: 8,064 of 15,000 files, 8.1 of 15.0 GB, about 14 s left",
     ]
 
 

@@ -39,6 +39,7 @@ def test_a_bucket_is_listed_over_all_pages(
     few: int, requests: int, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.bucket.FEW_PAGES", few)
+    monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.bucket.FULL", 0)
     begun = len(serving.store.asked)
     bucket = object_stores.opened("oss://training/set", serving.oss, {"security_token": "", **serving.keys})
     listed = list(objects.entries(bucket))

@@ -237,6 +237,8 @@ def test_language_models_have_no_gate_but_one_that_is_said() -> None:
     assert (told.amount.training, "declare alluxio_gate" in told.why) == (None, True)
     said = gate.node_gate(eight, gate.TOKENS, 0.0, None, (gate.GpuNeed("H100", 50.0, None),))
     assert (said.status, said.mb_per_s) == ("derived", 400.0)
+    mixed = gate.node_gate((("H100", 4), ("T4", 4)), gate.TOKENS, 0.0, None, (gate.GpuNeed("H100", 50.0, None),))
+    assert (mixed.status, mixed.gaps) == ("unknown", ("T4 on tokens",))
     assert gate.node_gate(eight, gate.TOKENS, 0.0, (300.0, None)).status == "declared"
 
 

@@ -168,7 +168,7 @@ def node_gate(
         rate += need.mb_per_s * need.utilisation * count
         samples += need.samples_per_s * need.utilisation * count
     if gaps:
-        if workload == TOKENS:
+        if workload == TOKENS and not any(gpu_model(name) in own for name, _ in gpus):
             return NodeGate(UNSAID, None, None)
         return NodeGate("unknown", None, None, tuple(gaps), tuple(stand_ins))
     files = round(samples, 1) if by_files else None
