@@ -118,7 +118,7 @@ class _Listing:
             self._put(error)
 
     def _put(self, item: list[Object] | Exception | None) -> bool:
-        """Whether somebody is still there to take it."""
+        """Hands pages over to `taken`; false once the reader of the listing has stopped."""
         while not self._stop.is_set():
             try:
                 self._pages.put(item, timeout=0.2)

@@ -43,11 +43,11 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
         return {"changed": False, "manifest": old, "path": path, "keys_from": ""}
     if check and source.startswith("file://") and not Path(source[len("file://") :]).is_dir():
         return {"changed": True, "manifest": {}, "path": path, "keys_from": ""}  # what this very run would make before
-    keys_from = ""
+    keys_from, keys = "", {key: params[key] for key in object_stores.KEYS}
     try:
         keys_from = object_stores.keys_from(params["store"])
         begun = time.monotonic()
-        opened = _opened(params)
+        opened = _opened(params, keys)
         draft = manifest.Draft(source, opened.listed, params["digest_bytes"], params["seed"])
         _judge(draft, params, warn)
         head = draft.header
@@ -61,7 +61,6 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
         raise
     except Exception as error:  # botocore's hierarchy of errors is made at run time
         of_keys = f" (keys from {keys_from})" if keys_from else ""
-        keys = {key: params[key] for key in object_stores.KEYS}
         text = object_stores.masked(object_stores.said(source, error)[1], keys)
         raise Refused(f"source: {source} cannot be read: {text}{of_keys}") from error
     return {"changed": changed, "manifest": head, "path": path, "keys_from": keys_from}
@@ -79,10 +78,9 @@ def _judge(draft: manifest.Draft, params: dict[str, Any], warn: Said) -> None:
         raise Refused(f"source: {source} holds no file; name the folder or prefix that holds the dataset")
 
 
-def _opened(params: dict[str, Any]) -> manifest.Source:
+def _opened(params: dict[str, Any], keys: object_stores.Keys) -> manifest.Source:
     source = params["source"]
     if source.startswith(object_stores.SCHEMES):
-        keys = {key: params[key] for key in object_stores.KEYS}
         return objects.source_of(object_stores.opened(source, params["store"], keys))
     root = params["folder"] if source.startswith("pvc://") else _path(source)
     if root:

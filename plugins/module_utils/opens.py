@@ -24,8 +24,8 @@ PAUSE_S = 0.02  # each event that is fetched opens its file once more
 def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -> list[str]:
     """Processes that open a file of what is mounted at `points` within `seconds`, as "name (number)".
 
-    is_ours: whether a mount, by its number, is meant, as the kernel tells of a whole filesystem. What the kernel has
-    told until then and nobody has fetched, on a busy machine, is fetched afterwards, for as long again at most.
+    is_ours: whether a mount, by its number, is meant, as the kernel tells of a whole filesystem. On a busy machine the
+    kernel has told by then of more than this process has fetched: it fetches the rest, for as long again at most.
     It needs CAP_SYS_ADMIN (OSError), and waits as long as a mount that is hung.
     """
     watch = _called("fanotify_init", FAN_CLOEXEC | FAN_NONBLOCK, os.O_RDONLY | os.O_CLOEXEC)

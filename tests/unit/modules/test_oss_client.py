@@ -82,6 +82,12 @@ def test_the_store_s_own_error_is_told(serving: Serving, said: dict[str, Any], s
     assert serving.keys["secret_key"] not in str(found)
 
 
+def test_a_key_that_fits_in_no_header_is_not_told(serving: Serving) -> None:
+    found = ask(serving, **{"security_token": " canary-token"})
+    assert (found["state"], "********" in found["detail"]) == ("unreachable", True)
+    assert "canary-token" not in found["detail"]
+
+
 def test_a_clock_that_is_off_is_told(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving.store, "clock", 3600)
     found = ask(serving)
