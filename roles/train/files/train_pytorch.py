@@ -16,6 +16,7 @@ from torchvision import datasets, models, transforms
 
 MEAN, SPREAD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet's channels, as torchvision's models want them
 MADE_UP_BATCHES = 4
+RAMP_STEPS = 500  # in which the learning rate rises to its full height: from the first step on, losses would explode
 WARMING_STEPS = 3  # of each size of a batch: a GPU's libraries load and choose their kernels meanwhile
 
 
@@ -99,9 +100,8 @@ class Trainer:
         if orders.gpus > 1:
             self.model = nn.DataParallel(self.model, list(range(orders.gpus)))
         self.model.train()
-        self._optimizer = torch.optim.SGD(
-            self.model.parameters(), lr=0.1 * orders.batch / 256, momentum=0.9, weight_decay=1e-4
-        )
+        self._rate, self._steps = 0.1 * orders.batch / 256, 0
+        self._optimizer = torch.optim.SGD(self.model.parameters(), lr=self._rate, momentum=0.9, weight_decay=1e-4)
         self._scaler = torch.cuda.amp.GradScaler(enabled=self._mixed)
 
     def step(self, images: torch.Tensor, labels: torch.Tensor) -> tuple[float, int, int, int]:
@@ -111,6 +111,9 @@ class Trainer:
         with torch.autocast(self._device.type, enabled=self._mixed):
             answers = self.model(shown)
             loss = nn.functional.cross_entropy(answers, expected)
+        self._steps += 1
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._rate * min(1.0, self._steps / RAMP_STEPS)
         self._optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)
