@@ -12,9 +12,9 @@ _HEAD = """\
 # Object stores and other sources
 
 Generated from `src/alluxio_fuse/plan/stores.py` by `make docs`; do not edit. A dataset's `source` is `file://`,
-`s3://`, [`oss://`](datasets.md#alibaba-cloud-oss) or [`pvc://`](datasets.md#a-claim-of-kubernetes). Any other scheme
-is refused with its line of this page. SeaweedFS was run; the other lines were read in the stores' documents, which they
-link to, and not run.
+`s3://`, [`oss://`](datasets.md#alibaba-cloud-oss), [`hdfs://`](datasets.md#hdfs) or
+[`pvc://`](datasets.md#a-claim-of-kubernetes). Any other scheme is refused with its line of this page. SeaweedFS was
+run; the other lines were read in the stores' documents, which they link to, and not run.
 
 ## Stores that speak S3
 

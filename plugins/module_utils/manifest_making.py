@@ -85,7 +85,7 @@ def _opened(params: dict[str, Any], keys: object_stores.Keys) -> manifest.Source
     root = params["folder"] if source.startswith("pvc://") else _path(source)
     if root:
         return source_folder.source_of(root, params["processes"] or len(os.sched_getaffinity(0)))
-    raise ValueError("only file:///, s3://, oss://, and pvc:// with a folder are supported")
+    raise ValueError("only file:///, s3://, oss://, hdfs://, and pvc:// with a folder are supported")
 
 
 def _path(source: str) -> str:

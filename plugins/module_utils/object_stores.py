@@ -1,13 +1,13 @@
-"""The object stores that a source can be in, each with its own client."""
+"""The stores that a source can be in and the controller asks, each with its own client."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, oss, s3
+from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, hdfs, oss, s3
 from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import Bucket
 
-SCHEMES = ("s3://", "oss://")
+SCHEMES = ("s3://", "oss://", "hdfs://")
 KEYS = ("access_key", "secret_key", "security_token")
 
 _WITHOUT_KEYS = {"anonymous": "to read without any", "credential_chain": "to look for them"}
@@ -19,8 +19,10 @@ Keys = dict[str, str]
 def wrong_keys(source: str, settings: dict[str, Any], keys: Keys) -> tuple[str, str] | None:
     """Why a store is not asked, as (state, detail): without keys only where its settings say so, and else with both.
 
-    A token goes to OSS alone: Alluxio's client of S3 is handed none.
+    A token goes to OSS alone: Alluxio's client of S3 is handed none. HDFS has no keys.
     """
+    if is_hdfs(source):
+        return ("contradictory", "keys are given, and HDFS is read without any") if any(keys.values()) else None
     for switch, meaning in _WITHOUT_KEYS.items():
         if settings.get(switch):
             given = any(keys.values())
@@ -41,6 +43,11 @@ def is_oss(source: str) -> bool:
     return source.startswith("oss://")
 
 
+def is_hdfs(source: str) -> bool:
+    """Whether a source is in HDFS."""
+    return source.startswith("hdfs://")
+
+
 def keys_from(settings: dict[str, Any]) -> str:
     """Where the credential chain finds the keys that a store is asked with; empty where they are given, or none are.
 
@@ -50,9 +57,11 @@ def keys_from(settings: dict[str, Any]) -> str:
 
 
 def opened(source: str, settings: dict[str, Any], keys: Keys) -> Bucket:
-    """A source, through its store's client; settings are what its dataset says as `s3` or `oss`."""
+    """A source, through its store's client; settings are what its dataset says as `s3`, `oss` or `hdfs`."""
     if wrong := wrong_keys(source, settings, keys):
         raise ValueError(wrong[1])
+    if is_hdfs(source):
+        return hdfs.bucket(hdfs.client(settings, source), source)
     if is_oss(source):
         return oss.bucket(oss.client(settings, **keys), source)
     return s3.bucket(s3.client(settings, keys["access_key"], keys["secret_key"]), source)
@@ -67,4 +76,6 @@ def masked(text: str, keys: Keys) -> str:
 
 def said(source: str, error: Exception) -> tuple[str, str]:
     """(the store's code, its message) of an error; the code is empty where it did not answer."""
-    return (oss.error_code(error), oss.error_text(error)) if is_oss(source) else (s3.error_code(error), str(error))
+    if is_oss(source):
+        return oss.error_code(error), oss.error_text(error)
+    return hdfs.error_code(error) if is_hdfs(source) else s3.error_code(error), str(error)

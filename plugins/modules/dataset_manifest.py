@@ -28,7 +28,8 @@ attributes:
 options:
   source:
     description: >-
-      The source, C(file:///folder), C(s3://bucket/prefix), C(oss://bucket/prefix) or C(pvc://claim/folder); without it
+      The source, C(file:///folder), C(s3://bucket/prefix), C(oss://bucket/prefix), C(hdfs://namenode:port/folder) or
+      C(pvc://claim/folder); without it
       O(path) is looked at.
     type: str
   folder:

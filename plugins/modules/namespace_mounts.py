@@ -77,6 +77,7 @@ MARK = "alluxio.fuse.declaration"
 #: By scheme, the option of a mount that each of a dataset's keys becomes.
 KEY_OPTIONS = {
     "file": {},
+    "hdfs": {},
     "s3": {"access_key": "s3a.accessKeyId", "secret_key": "s3a.secretKey"},
     "oss": {
         "access_key": "fs.oss.accessKeyId",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, objects
+from ansible_collections.alluxio.fuse.plugins.module_utils import hdfs, object_stores, objects
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import FOLDER
 from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 
@@ -20,9 +20,12 @@ description:
     C(credential_chain) that keys are looked for as AWS's clients do.
   - Needs the store's client, thus the Python that the set-up made.
 options:
-  source: {description: C(s3://bucket/prefix) or C(oss://bucket/prefix)., type: str, required: true}
+  source:
+    description: C(s3://bucket/prefix), C(oss://bucket/prefix) or C(hdfs://namenode:port/folder).
+    type: str
+    required: true
   store:
-    description: How the store is reached, as the dataset says in C(s3) or C(oss).
+    description: How the store is reached, as the dataset says in C(s3), C(oss) or C(hdfs).
     type: dict
     default: {}
   access_key: {description: Access key., type: str, default: ""}
@@ -74,6 +77,11 @@ _STATES = {
     "ExpiredTokenException": "denied",
     "InvalidIdentityToken": "denied",
     "IDPRejectedClaim": "denied",
+    # of HDFS
+    "AccessControlException": "denied",
+    "FileNotFoundException": "missing",
+    "NotADirectory": "missing",
+    hdfs.KERBEROS: "denied",
 }
 
 

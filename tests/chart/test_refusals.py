@@ -250,6 +250,18 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         datasets({"source": "oss://bucket/imagenet", "oss": OSS, "credentials": KEYS, "writable": True}),
         "oss:// is read only here: remove writable",
     ),
+    "HDFS of several namenodes": (
+        datasets({"source": "hdfs://nameservice/train"}),
+        "source names no namenode and port: write hdfs://<namenode>:<port>/folder",
+    ),
+    "HDFS with keys": (
+        datasets({"source": "hdfs://namenode:8020/train", "credentials": KEYS}),
+        "HDFS is read without keys: remove credentials",
+    ),
+    "HDFS to be written to": (
+        datasets({"source": "hdfs://namenode:8020/train", "writable": True}),
+        "hdfs:// is read only here: remove writable",
+    ),
     "token of another store": (
         datasets({"credentials": {**KEYS, "securityToken": "token"}}),
         "credentials.securityToken holds for oss:// sources only",

@@ -33,7 +33,7 @@ def dataset(source: str, **more: Any) -> dict[str, Any]:
     ("variables", "words"),
     [
         pytest.param(dataset("file:///no/such/folder"), ["file:///no/such/folder", "missing"], id="source missing"),
-        pytest.param(dataset("hdfs://namenode/data"), ["hdfs:// is not read", "file:///<mount"], id="unread scheme"),
+        pytest.param(dataset("abfs://container/data"), ["abfs:// is not read", "file:///<mount"], id="unread scheme"),
         pytest.param(dataset("gs://bucket/set"), ["s3://bucket/set", "storage.googleapis.com"], id="store with S3"),
         pytest.param(
             dataset("s3://bucket/set", s3={"endpoint": "http://127.0.0.1:9", "anonymous": True}),
@@ -117,9 +117,9 @@ def test_all_findings_at_once() -> None:
     said = refused(
         alluxio_dataset=[],
         alluxio_workload_memory="10 parsecs",
-        alluxio_datasets=[{"name": "data", "source": "hdfs://x/y"}],
+        alluxio_datasets=[{"name": "data", "source": "abfs://x/y"}],
     )
-    for word in ("alluxio_dataset", "10 parsecs", "hdfs"):
+    for word in ("alluxio_dataset", "10 parsecs", "abfs"):
         assert word in said
 
 

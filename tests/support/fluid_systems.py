@@ -48,6 +48,12 @@ def on_oss() -> dict[str, Any]:
     return {"alluxio_datasets": [files | {"source": "oss://training/imagenet", "oss": store}]}
 
 
+def on_hdfs() -> dict[str, Any]:
+    """The same files in HDFS."""
+    files = {key: value for key, value in IMAGENET.items() if key != "s3"}
+    return {"alluxio_datasets": [files | {"source": "hdfs://namenode.example.com:8020/train/imagenet"}]}
+
+
 def nfs(nodes: Nodes) -> list[Object]:
     """The first system: an NFS claim, an SSD tier, V100 by affinity, AlluxioRuntime."""
     return render(planned(), nodes)
@@ -64,6 +70,11 @@ def oss(nodes: Nodes) -> list[Object]:
     return render(planned(**on_oss()), nodes)
 
 
+def hdfs(nodes: Nodes) -> list[Object]:
+    """HDFS with AlluxioRuntime: no keys, no Secret."""
+    return render(planned(**on_hdfs()), nodes)
+
+
 def s3(nodes: Nodes) -> list[Object]:
     """S3 with a private CA and keys, memory and SSD, loaded once."""
     store = on_s3(ca_file="/etc/ssl/private-ca.pem") | {"alluxio_fluid": {"load": "once"}}
@@ -71,7 +82,7 @@ def s3(nodes: Nodes) -> list[Object]:
 
 
 #: By the name of the golden file.
-SYSTEMS = {"nfs-alluxio": nfs, "oss-jindo": jindo, "oss-alluxio": oss, "s3-alluxio": s3}
+SYSTEMS = {"nfs-alluxio": nfs, "oss-jindo": jindo, "oss-alluxio": oss, "hdfs-alluxio": hdfs, "s3-alluxio": s3}
 
 
 def four_nodes() -> Nodes:

@@ -162,7 +162,7 @@ ENTERED = {"uid": integer(0), "gid": integer(0), "mode": string("^0[0-7]{3}$")}
 DATASET = closed(
     {
         "name": {**DEFINITIONS["name"], "maxLength": 30},
-        "source": string("^(s3|oss)://[^/].*$"),
+        "source": string("^(s3|oss|hdfs)://[^/].*$"),
         "volume": closed(
             {
                 "hostPath": PATH,

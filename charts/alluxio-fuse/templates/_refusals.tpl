@@ -218,7 +218,17 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- if and .oss (not (hasPrefix "oss://" (default "" .source))) }}
 {{ $at }}: oss holds for oss:// sources only: remove it
 {{- end }}
-{{- if hasPrefix "oss://" (default "" .source) }}
+{{- if hasPrefix "hdfs://" (default "" .source) }}
+{{- if .credentials }}
+{{ $at }}: HDFS is read without keys: remove credentials
+{{- end }}
+{{- if .writable }}
+{{ $at }}: hdfs:// is read only here: remove writable
+{{- end }}
+{{- if not (regexMatch "^hdfs://[^/:,]+:[0-9]+(/.*)?$" .source) }}
+{{ $at }}: source names no namenode and port: write hdfs://<namenode>:<port>/folder; several namenodes (HA) are not read here
+{{- end }}
+{{- else if hasPrefix "oss://" (default "" .source) }}
 {{- if eq $.Values.image.kind "official" }}
 {{ $at }}: the official image signs requests to OSS by version 1, which OSS does not take for new buckets: write image.kind project
 {{- end }}

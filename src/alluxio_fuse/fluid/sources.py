@@ -15,6 +15,7 @@ from alluxio_fuse.plan.values import PlannedDataset
 KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "s3": {"s3a.accessKeyId": "access_key", "s3a.secretKey": "secret_key"},
     "oss": {"fs.oss.accessKeyId": "access_key", "fs.oss.accessKeySecret": "secret_key"},
+    "hdfs": {},
 }
 _ENDPOINT: Final = "fs.oss.endpoint"
 

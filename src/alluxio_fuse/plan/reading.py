@@ -20,7 +20,7 @@ from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, gpu_model
 from alluxio_fuse.plan.sizes import Sizes
-from alluxio_fuse.plan.stores import OBJECT_STORES
+from alluxio_fuse.plan.stores import HDFS, OBJECT_STORES, PAGE
 
 SAMPLE_IMAGE = 114_660
 SAMPLE_SHARD = 128_000_000
@@ -320,7 +320,9 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
             if not dataset.oss
             else ""
         ),
-        "contradictory": f"remove one of them: these keys, or what {where}.s3 says",
+        "contradictory": "remove them"
+        if dataset.source.startswith(HDFS)
+        else f"remove one of them: these keys, or what {where}.s3 says",
         "tokened": f"write keys that need no token; or credential_chain: true into {where}.s3, and have the token kept"
         " in a profile (docs/datasets.md, Keys that services find themselves)",
     }
@@ -336,6 +338,8 @@ def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str
     """What helps where a source is not as it should be; of a store its own code says more than the state."""
     if state == "foreign":
         return f"mount the dataset's filesystem there, or correct {where}.marker"
+    if dataset.source.startswith(HDFS):
+        return _hdfs_remedy(where, state, detail)
     if not dataset.source.startswith(OBJECT_STORES):
         return "name a source that exists, is not empty, and can be read by uid 1000"
     if "RequestTimeTooSkewed" in detail:
@@ -350,6 +354,15 @@ def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str
         "missing": f"correct the bucket's name, or the endpoint in {said}",
         "unreachable": f"correct endpoint and region in {said}, or the network in between",
     }.get(state, "name a prefix that holds the dataset")
+
+
+def _hdfs_remedy(where: str, state: str, detail: str) -> str:
+    if detail.startswith("Kerberos"):
+        return f"copy the files into a store that speaks S3, or mount HDFS on every node and write file:// ({PAGE})"
+    return {
+        "denied": "let HDFS's user alluxio list and read this folder",
+        "unreachable": f"correct {where}.hdfs.web, or the network between controller and namenode",
+    }.get(state, "name a folder of HDFS that exists and is not empty")
 
 
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:

@@ -1,4 +1,4 @@
-"""Every scheme of a source that has a name, but `file`, `s3`, `oss` and `pvc`: what to write in place of it.
+"""Every scheme of a source that has a name and is not read here: what to write in place of it.
 
 Most object stores answer S3's requests, too. What each wants was read in its documents, which `documents` names, in
 November 2026; of all of them only SeaweedFS was run here.
@@ -12,6 +12,8 @@ from typing import Final, Literal
 PAGE: Final = "docs/stores.md"
 ANY_REGION: Final = "us-east-1"
 OBJECT_STORES: Final = ("s3://", "oss://")  # how a source begins that is in a bucket
+HDFS: Final = "hdfs://"
+ASKED: Final = (*OBJECT_STORES, HDFS)  # of sources that the controller itself asks and lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,6 @@ UNREAD: Final = (
         ("abfs", "abfss", "adl", "wasb", "wasbs"),
         f"it has no S3 interface: mount the container {_MOUNTED}; or copy it into a store that speaks S3",
     ),
-    Unread("HDFS", ("hdfs",), f"mount it {_MOUNTED}; or copy it into a store that speaks S3"),
     Unread(
         "NFS", ("nfs",), f"mount the export {_MOUNTED}, with a marker; in pods, write pvc://<claim> of an NFS volume"
     ),
@@ -198,16 +199,19 @@ def schemes() -> Iterable[str]:
 def instead(scheme: str, place: str) -> tuple[str, str]:
     """(what is wrong with the source `<scheme>://<place>`, what to write in place of it)."""
     if not scheme:
-        return "it has no scheme", "write file:///folder, s3://bucket/prefix, oss://bucket/prefix or pvc://claim"
+        remedy = (
+            "write file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder or pvc://claim"
+        )
+        return "it has no scheme", remedy
     store = next((one for one in STORES if scheme in one.schemes), None)
     if store:
         return f"{scheme}:// is not read; {store.name} is read by its S3 interface", store.instead(place)
     unread = next((one for one in UNREAD if scheme in one.schemes), None)
     if unread:
         return f"{scheme}:// is not read yet", f"{unread.remedy} ({PAGE})"
-    close = get_close_matches(scheme, ["file", "s3", "oss", "pvc", *schemes()], n=1, cutoff=0.6)
+    close = get_close_matches(scheme, ["file", "s3", "oss", "hdfs", "pvc", *schemes()], n=1, cutoff=0.6)
     meant = f"did you mean {close[0]}://? " if close else ""
     return (
         f"{scheme}:// is not known",
-        f"{meant}file://, s3://, oss:// and pvc:// are read; {PAGE} says what to write for others",
+        f"{meant}file://, s3://, oss://, hdfs:// and pvc:// are read; {PAGE} says what to write for others",
     )

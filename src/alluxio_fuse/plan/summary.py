@@ -143,6 +143,7 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "options": source_properties(dataset, writable=shape.writable) if dataset else {},
                 "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
                 "oss": dataset.oss.model_dump() if dataset and dataset.oss else None,
+                "hdfs": dataset.hdfs.model_dump() if dataset and dataset.hdfs else None,
                 "marker": dataset.marker.model_dump() if dataset and dataset.marker else None,
                 "unreadable_names": dataset.unreadable_names if dataset else "refuse",
                 "sample": None

@@ -75,6 +75,7 @@ class PlannedDataset(TypedDict):
     options: dict[str, str]
     s3: Amounts | None
     oss: Amounts | None
+    hdfs: Amounts | None
     marker: Amounts | None
     unreadable_names: str
     sample: Amounts | None

@@ -12,7 +12,7 @@ from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
 from alluxio_fuse.plan.pvc import claims as source_claims
 from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
-from alluxio_fuse.plan.stores import OBJECT_STORES
+from alluxio_fuse.plan.stores import ASKED
 from alluxio_fuse.plan.units import parse_switch, parse_whole
 
 _CORE = ("master", "job-master", "worker", "job-worker")
@@ -36,7 +36,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     offset = parse_whole(variables.get("alluxio_port_offset"))
     moved = offset if isinstance(offset, int) else 0
     folders = [source for source in sources.values() if source.startswith("file://")]
-    stores = [d for d in datasets if _source(d).startswith(OBJECT_STORES)]
+    stores = [d for d in datasets if _source(d).startswith(ASKED)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
     claimed = {dataset: source for dataset, source in sources.items() if can.in_pods and is_claim(source)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fleets import IMAGENET
-from fluid_systems import IMAGE, on_oss, on_s3, planned
+from fluid_systems import IMAGE, on_hdfs, on_oss, on_s3, planned
 
 from alluxio_fuse.fluid.findings import fluid_findings, quota_findings
 from alluxio_fuse.fluid.render import refusals, render
@@ -60,6 +60,12 @@ Facts = dict[str, Any]
             {"alluxio_fluid": {"runtime": "jindo"}} | {"alluxio_datasets": [IMAGENET]},
             "alluxio_datasets[0].source",
             "for claims",
+            "alluxio",
+        ),
+        (
+            on_hdfs() | {"alluxio_fluid": {"runtime": "jindo"}},
+            "alluxio_datasets[0].source",
+            "for claims and oss://",
             "alluxio",
         ),
         (

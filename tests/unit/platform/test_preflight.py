@@ -22,8 +22,8 @@ def found(**facts: Any) -> list[dict[str, Any]]:
 
 
 def test_a_refused_plan_is_no_plan() -> None:
-    hosts = local(alluxio_datasets=[{"name": "data", "source": "hdfs://namenode/data"}])
-    assert "hdfs" in str(as_filter(preflight.findings)(hosts, {}, {}))
+    hosts = local(alluxio_datasets=[{"name": "data", "source": "abfs://container/data"}])
+    assert "abfs" in str(as_filter(preflight.findings)(hosts, {}, {}))
 
 
 def test_nothing_stands_in_the_way() -> None:

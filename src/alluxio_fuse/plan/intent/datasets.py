@@ -2,17 +2,19 @@
 
 import re
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from alluxio_fuse.plan.intent.parts import Name, Path, Share, Strict, wrong
 from alluxio_fuse.plan.pvc import is_claim
-from alluxio_fuse.plan.stores import instead
+from alluxio_fuse.plan.stores import HDFS, instead
 from alluxio_fuse.plan.units import Size, Switch, Whole, parse_duration
 
 StageWish = Literal["off", "auto", "require"]
-SCHEMES = ("file", "s3", "oss", "pvc")
+SCHEMES = ("file", "s3", "oss", "hdfs", "pvc")
+
+_READ_ONLY = ("oss://", HDFS)
 
 
 def _source(value: str) -> str:
@@ -31,9 +33,24 @@ def _source(value: str) -> str:
             remedy = "write pvc://<name of a PersistentVolumeClaim>, or a folder of it after that"
             raise wrong("source", "not a claim", remedy)
         return value.rstrip("/")
-    if url.scheme != "file" and not url.netloc:
+    if url.scheme == "hdfs":
+        _is_one_namenode(url)
+    elif url.scheme != "file" and not url.netloc:
         raise wrong("source", "no bucket", f"write {url.scheme}://bucket/prefix")
     return value.rstrip("/")
+
+
+def _is_one_namenode(url: SplitResult) -> None:
+    remedy = "write hdfs://<namenode>:<port>/folder; dfs.namenode.rpc-address has both, the port is mostly 8020 or 9000"
+    if not url.hostname or "," in url.netloc:
+        raise wrong("source", "one namenode is read here", remedy)
+    try:
+        port = url.port
+    except ValueError:
+        raise wrong("source", "its port is no number", remedy) from None
+    if port is None:
+        reason = "it has no port; a name without one stands for several namenodes (HA), which are not read here"
+        raise wrong("source", reason, remedy)
 
 
 def _mode(value: str) -> str:
@@ -118,6 +135,22 @@ class Oss(Strict):
     )
 
 
+def _web(value: str) -> str:
+    if not re.fullmatch(r"https?://[^/@\s]+/?", value):
+        raise wrong("web", "not an address of a namenode", "write http://<namenode>:9870, without a path")
+    return value.rstrip("/")
+
+
+class Hdfs(Strict):
+    """How the controller reads an hdfs:// source. Services ask the namenode that the source names."""
+
+    web: Annotated[str, AfterValidator(_web)] | None = Field(
+        None,
+        description="URL at which the namenode, or an HttpFS before it, answers WebHDFS; unset: port 9870 of the"
+        " namenode.",
+    )
+
+
 def _below(value: str) -> str:
     if not value or value.startswith("/") or ".." in value.split("/"):
         raise wrong("file", "not a file of the source", "write its path from the source on, without ..")
@@ -147,7 +180,8 @@ class Dataset(Strict):
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
     source: Annotated[str, AfterValidator(_source)] = Field(
-        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, or pvc://claim/folder of a cluster."
+        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder, or"
+        " pvc://claim/folder of a cluster."
     )
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
@@ -159,6 +193,7 @@ class Dataset(Strict):
     cache: CacheWish = Field(CacheWish(), description="Its share of the caches.")
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
     oss: Oss | None = Field(None, description="Only for oss:// sources, which need it.")
+    hdfs: Hdfs | None = Field(None, description="Only for hdfs:// sources.")
     marker: Marker | None = Field(
         None,
         description="Only for file:// sources: a node that does not see this file with this digest is refused, and on"
@@ -190,6 +225,9 @@ class Dataset(Strict):
             reason = "anonymous says to read without keys, and credential_chain to look for some"
             raise wrong("s3", reason, "remove one of them")
         self._is_of_oss()
+        if self.hdfs is not None and not self.source.startswith(HDFS):
+            raise wrong("hdfs", f"hdfs is given, the source is {self.source}", "remove hdfs or use an hdfs:// source")
+        self._is_read_only()
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
             raise wrong("marker", reason, "remove marker: a store or a claim is the same for all nodes")
@@ -215,10 +253,15 @@ class Dataset(Strict):
         bucket = urlsplit(self.source).netloc
         if (urlsplit(self.oss.endpoint).hostname or "").startswith(f"{bucket}."):
             raise wrong("oss", f"its endpoint holds the bucket {bucket}", f"take {bucket}. out of it")
-        if self.writable:
-            raise wrong("source", "oss:// is read only here", "remove writable, or write to a file:// or s3:// source")
-        if self.through == "under_store":
-            raise wrong("source", "oss:// is read through a cluster only", "remove through")
+
+    def _is_read_only(self) -> None:
+        scheme = next((scheme for scheme in _READ_ONLY if self.source.startswith(scheme)), None)
+        if scheme and self.writable:
+            raise wrong(
+                "source", f"{scheme} is read only here", "remove writable, or write to a file:// or s3:// source"
+            )
+        if scheme and self.through == "under_store":
+            raise wrong("source", f"{scheme} is read through a cluster only", "remove through")
 
 
 class Sample(Strict):
