@@ -62,11 +62,22 @@ class Budget:
         return parts | {name: process.total for name, process in self.jvms.items()} | {"keeper": self.keeper}
 
 
-def whole(shape: Shape) -> Grant:
-    """Everything of a set: each file, a tenth more for folders, each page; of one that is copied once, the least."""
+def whole(shape: Shape, room: int) -> Grant:
+    """Everything of a set: each file, a tenth more for folders, each page; of one that is copied once, the least.
+
+    No more pages are held than fit into `room` bytes: the set is halved while a half is as large.
+    """
     if shape.stage == "require":
         return _least(shape)
-    return Grant(shape.files + shape.files // 10, shape.pages, 1.0)
+    part = 1.0
+    while shape.footprint * part / 2 >= room:
+        part /= 2
+    return Grant(shape.files + shape.files // 10, int(shape.pages * part), part)
+
+
+def _largest_medium(kind: Kind) -> int:
+    """Bytes that a client cache of the node has at most: it lies on one medium."""
+    return max(kind.memory, *(one.capacity for one in kind.volumes), *(one.size for one in kind.disks))
 
 
 def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
@@ -87,7 +98,7 @@ def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
     if fleet.upstream:
         nothing = {shape.name: Grant(0, 0, 0.0) for shape in shapes}
         return _bounded_upstream(made("upstream", nothing), made("full", nothing))
-    everything = {shape.name: whole(shape) for shape in shapes}
+    everything = {shape.name: whole(shape, _largest_medium(kind)) for shape in shapes}
     full = made("full", everything)
     if full.services <= available // 2 and full.caches > 0:
         return full
@@ -107,7 +118,7 @@ def _granted(shapes: tuple[Shape, ...], everything: dict[str, Grant], room: int)
         shape.name: Grant(
             max(int(everything[shape.name].entries * named), min(SMALLEST_METADATA, shape.files)),
             int(everything[shape.name].pages * paged),
-            paged,
+            everything[shape.name].cache_cap * paged,
         )
         for shape in shapes
     }

@@ -1,5 +1,6 @@
 """The plan follows from how large files are, where their source was listed; else from their mean size."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -164,3 +165,21 @@ def test_the_sample_is_of_images_and_shards() -> None:
     assert assumed(made) is None
     assert made.nodes["node-0"]["node"]["gate"].amount.files_per_s == pytest.approx(8 * 1166 * 0.9)
     assert made.fleet["under_store"].amount["imagenet-sample"]["first_epoch"]["gets"] == 4000 + 6 * 8
+
+
+@pytest.mark.parametrize("tib", [1, 5, 8, 200])
+def test_pages_are_planned_for_as_far_as_one_medium_holds_them(tib: int) -> None:
+    """A client cache lies on one disk: an index of every page of a larger set would take the node's memory."""
+    disks = [filesystem(f"/mnt/nvme{number}", 3500, inodes_free=400_000_000) for number in range(2)]
+    said = {
+        "alluxio_cache_tiers": [{"medium": "ssd", "path": f"/mnt/nvme{number}"} for number in range(2)],
+        "alluxio_datasets": [{"name": "data", "source": "s3://bucket/data", "files": 1000, "bytes": f"{tib}Ti"}],
+        "alluxio_force": ["set_fits_caches"],
+    }
+    made = plan(fleet(2, said, memory=2048, cpus=192, filesystems=[filesystem("/", 400), *disks]))
+    fuse = made.nodes["node-0"]["fuse/data"]
+    found = re.search(r"each of (\d+) pages", fuse["heap"].why)
+    assert found
+    most = min(tib << 40, 2 * (3500 << 30))
+    held = 0.95 * fuse["client_cache"].amount.size  # Alluxio keeps the rest for itself
+    assert held <= int(found[1]) * PAGE <= 1.01 * most
