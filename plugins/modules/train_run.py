@@ -15,6 +15,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     around,
     copies,
     counters,
+    disk_counters,
     labels,
     mount_table,
     programs,
@@ -190,8 +191,15 @@ def _look(one: dict[str, Any], paths: list[str]) -> dict[str, Any]:
     return {
         "resident": _resident(one, paths),
         "counters": around.settled(metrics),
+        "disk": disk_counters.counters(_on_disk(one)),
         "busy": reader.busy_seconds(),
     }
+
+
+def _on_disk(one: dict[str, Any]) -> str | None:
+    """The folder on a disk that a run reads in the end: of a mount, that of its client cache."""
+    folder: str | None = one.get("cache") or one["root"]
+    return folder
 
 
 def _epoch(
@@ -200,6 +208,7 @@ def _epoch(
     busy = reader.busy_seconds() - before["busy"]
     evidence = {
         "cpu_s": busy,
+        "disk": disk_counters.difference(before["disk"], disk_counters.counters(_on_disk(one))),
         "resident_before": before["resident"],
         "counters": counters.difference(before["counters"], around.settled(one.get("metrics") or {})),
         "expected_files": len(files),

@@ -119,6 +119,7 @@ def test_cold_bytes_are_trained_on_and_proven(train: Train) -> None:
     right, equal = findings("PASS")
     assert right.startswith("6 epochs read the manifest's bytes, digest ")
     assert equal == "3 loss curves of 26 steps are equal"
+    assert [row["medium"]["read_bytes"] > 0 for row in node()["rows"] if row["state"] == "disk"] == [True]
     assert run.output.count("answer      localhost: training ran on this machine's ") == 1
     assert left() == []
 

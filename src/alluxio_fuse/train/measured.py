@@ -16,6 +16,18 @@ FOLDERS = (("disk", "page-cache"), ("folder", "uncached"))
 MIXED = "mixed"  # no state is proven: bytes came from several levels
 
 
+class DiskUse(BaseModel):
+    """What the disk below a path read during an epoch, for whoever read it.
+
+    reads: requests to the disk. wait_s: of all of them, one after the other. queue_s: requests under way, over time.
+    """
+
+    reads: float
+    bytes: float
+    wait_s: float
+    queue_s: float
+
+
 class Epoch(BaseModel):
     """One epoch: images and steps, seconds, losses by step, and evidence of what was read (none of made-up batches)."""
 
@@ -35,6 +47,7 @@ class Epoch(BaseModel):
     storage_bytes: int
     cpu_s: float
     resident_before: float | None
+    disk: DiskUse | None = None
     counters: dict[str, Any]
     expected_files: int
     expected_bytes: int
@@ -117,4 +130,4 @@ def mistakes(run: Run) -> list[str]:
     return found
 
 
-__all__ = ["LEVELS", "MIXED", "Epoch", "Run", "mistakes"]
+__all__ = ["LEVELS", "MIXED", "DiskUse", "Epoch", "Run", "mistakes"]

@@ -12,14 +12,23 @@ from alluxio_fuse.train.measured import LEVELS, Epoch, Run
 BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of a path
 
 
+class Medium(BaseModel):
+    """How a disk was read in epoch 1, whoever read it: the size of a read, how long it waited, and how many did."""
+
+    read_bytes: float
+    wait_ms: float
+    queue: float
+
+
 class Row(BaseModel):
     """A path in a state; figures are of runs whose bytes were right.
 
     first, later: images/s of epoch 1 and of those after it. marked: images/s of the first steps. waiting: share of the
     time that training waited for data, in epoch 1 and after it. origins, origins_later: share of the bytes by level.
-    cpu_s_per_1000: processor seconds of the whole node for 1000 images. read_bytes: of a read call. hours: of a whole
-    run. copy_s: of copying, before the first run. busy: share of the processors. first_read: measured by an earlier
-    run of the playbook, since bytes are read for the first time once.
+    medium: of epoch 1, where a disk read at least half of its bytes. cpu_s_per_1000: processor seconds of the whole
+    node for 1000 images. read_bytes: of a read call. hours: of a whole run. copy_s: of copying, before the first run.
+    busy: share of the processors. first_read: measured by an earlier run of the playbook, since bytes are read for the
+    first time once.
     """
 
     path: str
@@ -44,6 +53,7 @@ class Row(BaseModel):
     listing_s: float
     origins: dict[str, float]
     origins_later: dict[str, float]
+    medium: Medium | None = None
     digest: str
     losses: list[float]
     measured: str
@@ -114,6 +124,7 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
         listing_s=median(run.listing_s for run in runs),
         origins=_origins(runs, firsts),
         origins_later=_origins(runs, laters),
+        medium=_medium(firsts),
         digest=one.epochs[0].digest,
         losses=[loss for epoch in one.epochs for loss in epoch.losses],
         measured=one.at,
@@ -123,6 +134,19 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
 
 def _waiting(epochs: list[Epoch]) -> float:
     return sum(epoch.wait_s for epoch in epochs) / sum(epoch.seconds for epoch in epochs)
+
+
+def _medium(epochs: list[Epoch]) -> Medium | None:
+    """Of epochs whose bytes came from a disk; of the others it tells what somebody else reads."""
+    used = [(epoch.disk, epoch.seconds) for epoch in epochs if epoch.disk and epoch.disk.bytes >= epoch.bytes / 2 > 0]
+    reads = sum(disk.reads for disk, _ in used)
+    if not reads:
+        return None
+    return Medium(
+        read_bytes=sum(disk.bytes for disk, _ in used) / reads,
+        wait_ms=1000 * sum(disk.wait_s for disk, _ in used) / reads,
+        queue=sum(disk.queue_s for disk, _ in used) / sum(seconds for _, seconds in used),
+    )
 
 
 def _origins(runs: list[Run], epochs: list[Epoch]) -> dict[str, float]:

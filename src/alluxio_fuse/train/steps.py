@@ -1,6 +1,7 @@
 """Which paths are trained on, in which order, and what speaks against it."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse.check.passes import before
@@ -88,9 +89,11 @@ def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tupl
     for other in dataset.get("compare") or ():
         yield other["name"], {"root": other["mount_point"], "metrics": other["metrics"]}
     direct = {"direct": True} if dataset.get("direct") else {}
-    yield "mount", {"root": dataset["mount_point"], "metrics": dataset["metrics"], "look": UNKNOWN_NAMES, **direct}
+    cache = {"cache": str(PurePosixPath(dataset["identity_file"]).parent)} if dataset.get("identity_file") else {}
+    metrics = dataset["metrics"]
+    yield "mount", {"root": dataset["mount_point"], "metrics": metrics, "look": UNKNOWN_NAMES, **direct, **cache}
     if stage := dataset.get("stage"):
-        yield "staged", {"root": stage["path"], "metrics": dataset["metrics"], "medium": stage["medium"]}
+        yield "staged", {"root": stage["path"], "metrics": metrics, "medium": stage["medium"]}
     if train.local_copy:
         yield "local copy", {"root": copy, "source": here or dataset["mount_point"]}
 

@@ -74,6 +74,12 @@ def _notes(node: Node) -> Iterator[str]:
             if shares:
                 said = ", ".join(f"{SHORT[level]} {share:.0%}" for level, share in shares.items() if share >= 0.005)
                 yield f"{row.label}: bytes of {epoch} came from {said}"
+        if row.medium:
+            disk = row.medium
+            yield (
+                f"{row.label}: the disk served epoch 1 in reads of {disk.read_bytes / 1e3:.0f} KB, each within"
+                f" {disk.wait_ms:.2f} ms, {disk.queue:.1f} of them at a time"
+            )
         if row.copy_s:
             yield f"{row.label}: copying took {row.copy_s:.1f} s before the first run"
         if row.why:

@@ -46,6 +46,13 @@ def test_copies_and_folders_of_others_are_paths_too() -> None:
     assert (copy["source"], copy["root"]) == ("/mnt/a/imagenet/data", "/s/copy")
 
 
+def test_of_a_mount_the_disk_of_its_cache_is_looked_at() -> None:
+    cached = DATASET | {"identity_file": "/mnt/nvme/a/client-cache/imagenet/.identity"}
+    found = {one["path"]: one.get("cache") for one in steps.runs(cached, TRAIN, "/s", True)}
+    assert found.pop("mount") == "/mnt/nvme/a/client-cache/imagenet"
+    assert set(found.values()) == {None}
+
+
 @pytest.mark.parametrize(("disruptive", "before"), [(True, "drop"), (False, "forget")])
 def test_caches_are_dropped_as_far_as_that_is_allowed(disruptive: bool, before: str) -> None:
     for one in steps.runs(DATASET, TRAIN, "/s", disruptive):
