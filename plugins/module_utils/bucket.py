@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 THREADS = 16  # requests at once
 CHUNK_BYTES = 1 << 20
@@ -42,12 +42,13 @@ class Bucket(NamedTuple):
     """The part of a bucket that is a source: `prefix` is empty, or ends with a slash.
 
     pages: what is below a prefix, all of it or (True) up to the next slash, in the order of keys. read: an object's
-    bytes, or the first `limit` of them.
+    bytes, or the first `limit` of them. order: of a key, or of what follows its prefix: by what pages are ordered.
     """
 
     prefix: str
     pages: Callable[[str, bool], Iterator[Page]]
     read: Callable[[str, int | None], Iterable[bytes]]
+    order: Callable[[str], Any] = str
 
 
 def split(source: str) -> tuple[str, str]:
@@ -89,7 +90,7 @@ def _parts(bucket: Bucket, prefix: str, depth: int) -> Iterator[Object | str]:
     for page in bucket.pages(prefix, True):
         few = depth and len(page.folders) < THREADS
         parts: list[Object | str] = [*page.objects, *page.folders]
-        for part in sorted(parts, key=_key):
+        for part in sorted(parts, key=lambda part: bucket.order(_key(part))):
             if few and isinstance(part, str) and next(bucket.pages(part, True), Page([], [])).folders:
                 yield from _parts(bucket, part, depth - 1)
             else:

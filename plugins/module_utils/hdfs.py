@@ -21,6 +21,7 @@ USER = "alluxio"  # as whom services read: what the image calls uid 1000
 WEB_PORT = 9870  # of a namenode, unless its administrator has moved it
 PAGE_OBJECTS = 1000
 KERBEROS = "Kerberos"
+_SIGNED = bytes(byte ^ 0x80 for byte in range(256))
 
 Get = Callable[..., Any]
 
@@ -82,7 +83,12 @@ def bucket(get: Get, source: str) -> Bucket:
         with get("OPEN", key, stream=True, **part) as answer:
             yield from answer.iter_content(CHUNK_BYTES)
 
-    return Bucket(prefix, pages, read)
+    return Bucket(prefix, pages, read, order)
+
+
+def order(key: str) -> bytes:
+    """A namenode lists in the order of bytes, which Java takes for signed: names beyond ASCII come first."""
+    return key.encode().translate(_SIGNED)
 
 
 def error_code(error: Exception) -> str:
@@ -101,17 +107,17 @@ def _walk(get: Get, folder: str) -> Iterator[Object]:
 def _folder(get: Get, folder: str) -> Iterator[Object]:
     """A folder itself and what is in it, by keys; the namenode lists by names, which have no slash."""
     yield Object(folder, 0, None, "")
-    later: list[Object] = []
+    later: list[tuple[bytes, Object]] = []
     for row in _rows(get, folder):
         key = f"{folder}{row['pathSuffix']}"
-        while later and later[0].key < key:
-            yield heapq.heappop(later)
+        while later and later[0][0] < order(key):
+            yield heapq.heappop(later)[1]
         is_folder, mtime = row["type"] == "DIRECTORY", row["modificationTime"]
         # what a namenode knows of a file's content without reading it
         item = Object(f"{key}/", 0, None, "") if is_folder else Object(key, row["length"], mtime // 1000, str(mtime))
-        heapq.heappush(later, item)
+        heapq.heappush(later, (order(item.key), item))
     while later:
-        yield heapq.heappop(later)
+        yield heapq.heappop(later)[1]
 
 
 def _rows(get: Get, folder: str) -> Iterator[dict[str, Any]]:

@@ -65,7 +65,7 @@ def _unreadable(path: str) -> str | None:
 
 def source_of(bucket: Bucket) -> Source:
     """A bucket's part as a manifest's source."""
-    return Source(entries(bucket), digests(bucket), heads(bucket), str)
+    return Source(entries(bucket), digests(bucket), heads(bucket), bucket.order)
 
 
 def heads(bucket: Bucket) -> Heads:

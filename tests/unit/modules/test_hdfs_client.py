@@ -18,6 +18,9 @@ FILES = {
     "a-b": b"4",
     "c/d/e": b"5",
     "é?": b"6",
+    "aé": b"7",
+    "日本/語": b"8",
+    "日/a": b"9",
     **{f"m/{n}": b"" for n in range(7)},
 }
 EMPTY = ("a/none",)
@@ -53,7 +56,8 @@ def namenode(operation: str, path: str, *, stream: bool = False, **further: Any)
             first, slash, _ = name.partition("/")
             kind, size = ("DIRECTORY", 0) if slash else ("FILE", len(FILES[whole]))
             names[first] = {"pathSuffix": first, "type": kind, "length": size, "modificationTime": 1700000000123}
-    rows = [names[name] for name in sorted(names) if name > further.get("startAfter", "")]
+    after = hdfs.order(further.get("startAfter", ""))
+    rows = [names[name] for name in sorted(names, key=hdfs.order) if hdfs.order(name) > after]
     listed = {"partialListing": {"FileStatuses": {"FileStatus": rows[:3]}}, "remainingEntries": len(rows[3:])}
     return Answer({"DirectoryListing": listed})
 
@@ -64,8 +68,9 @@ def test_folders_are_listed_in_the_order_of_keys(few: int, monkeypatch: pytest.M
     monkeypatch.setattr(bucket, "FULL", 0)
     found = list(objects.entries(hdfs.bucket(namenode, SOURCE)))
     files = [entry.path for entry in found if entry.type == "file"]
-    assert files == sorted(FILES)
-    assert {entry.path for entry in found if entry.type == "folder"} == {"a", "a/b", "a/none", "c", "c/d", "m"}
+    assert files == sorted(FILES, key=hdfs.order)
+    folders = {entry.path for entry in found if entry.type == "folder"}
+    assert folders == {"a", "a/b", "a/none", "c", "c/d", "m", "日", "日本"}
     (of_x,) = (entry for entry in found if entry.path == "a/x")
     assert (of_x.size, of_x.mtime, of_x.stamp) == (2, 1700000000, "1700000000123")
 
