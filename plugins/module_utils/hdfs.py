@@ -59,12 +59,12 @@ def client(settings: dict[str, Any], source: str) -> Get:
 
 
 def _answered(answer: Any) -> Answered:
-    if answer.status_code == 401:
+    if answer.status_code == 401 and "Negotiate" in answer.headers.get("WWW-Authenticate", ""):
         return Answered(KERBEROS, "it wants a login by Kerberos, which is not supported")
     try:
         said = answer.json()["RemoteException"]
-        return Answered(said["exception"], said["message"].splitlines()[0])
-    except (ValueError, KeyError):
+        return Answered(said["exception"], (said.get("message") or "").partition("\n")[0])
+    except (ValueError, KeyError, TypeError):
         return Answered(f"HTTP {answer.status_code}", f"{answer.url.partition('?')[0]}: {answer.reason}")
 
 

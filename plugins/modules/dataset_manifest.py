@@ -57,7 +57,7 @@ options:
     type: int
     default: 0
   store:
-    description: How the store is reached, as the dataset says in C(s3) or C(oss).
+    description: How the store is reached, as the dataset says in C(s3), C(oss) or C(hdfs).
     type: dict
     default: {}
   access_key:

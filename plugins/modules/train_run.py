@@ -148,6 +148,7 @@ def _trained(
         looked = _look(one, paths)
         training.go()
         listed = training.event("listed")
+        looked["disk"] = disk_counters.counters(_on_disk(one))  # names were read until now
         for _ in range(params["orders"]["epochs"]):
             told = training.event("epoch")
             epochs.append(_epoch(told, looked, one, files if root else [], scratch))

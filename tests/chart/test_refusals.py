@@ -252,7 +252,7 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "HDFS of several namenodes": (
         datasets({"source": "hdfs://nameservice/train"}),
-        "source names no namenode and port: write hdfs://<namenode>:<port>/folder",
+        "source is not one namenode, its port and a folder: write hdfs://<namenode>:<port>/folder",
     ),
     "HDFS with keys": (
         datasets({"source": "hdfs://namenode:8020/train", "credentials": KEYS}),

@@ -225,8 +225,8 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- if .writable }}
 {{ $at }}: hdfs:// is read only here: remove writable
 {{- end }}
-{{- if not (regexMatch "^hdfs://[^/:,]+:[0-9]+(/.*)?$" .source) }}
-{{ $at }}: source names no namenode and port: write hdfs://<namenode>:<port>/folder; several namenodes (HA) are not read here
+{{- if not (regexMatch "^hdfs://[^/:,@[:space:]]+:[0-9]{1,5}/[^/].*$" .source) }}
+{{ $at }}: source is not one namenode, its port and a folder: write hdfs://<namenode>:<port>/folder; several namenodes (HA) are not read here
 {{- end }}
 {{- else if hasPrefix "oss://" (default "" .source) }}
 {{- if eq $.Values.image.kind "official" }}

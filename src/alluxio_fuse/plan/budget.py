@@ -77,7 +77,7 @@ def whole(shape: Shape, room: int) -> Grant:
 
 def _largest_medium(kind: Kind) -> int:
     """Bytes that a client cache of the node has at most: it lies on one medium."""
-    return max(kind.memory, *(one.capacity for one in kind.volumes), *(one.size for one in kind.disks))
+    return max([kind.memory, *(one.capacity for one in kind.volumes), *(one.size for one in kind.disks)])
 
 
 def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:

@@ -17,7 +17,7 @@ from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
-from alluxio_fuse.plan.stores import OBJECT_STORES
+from alluxio_fuse.plan.stores import HDFS, OBJECT_STORES
 from alluxio_fuse.plan.units import MIB, at_least, format_size, round_up
 
 SLOWEST: tuple[Medium, ...] = ("memory", "ssd", "hdd")
@@ -78,6 +78,10 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         if dataset.s3 and getattr(dataset.s3, keyless) and dataset.name in said.secrets:
             reason = f"alluxio_kubernetes.secrets names a Secret with keys of {dataset.name}"
             problems.refuse(f"alluxio_datasets[{index}].s3.{keyless}", "true", reason, "remove one of the two")
+        if dataset.source.startswith(HDFS) and dataset.name in said.secrets:
+            problems.refuse(
+                f"alluxio_kubernetes.secrets.{dataset.name}", "(not shown)", "HDFS has no keys", "remove it"
+            )
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
 

@@ -19,13 +19,12 @@ MIXED = "mixed"  # no state is proven: bytes came from several levels
 class DiskUse(BaseModel):
     """What the disk below a path read during an epoch, for whoever read it.
 
-    reads: requests to the disk. wait_s: of all of them, one after the other. queue_s: requests under way, over time.
+    reads: requests to the disk. wait_s: of all of them, one after the other.
     """
 
     reads: float
     bytes: float
     wait_s: float
-    queue_s: float
 
 
 class Epoch(BaseModel):

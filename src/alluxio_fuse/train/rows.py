@@ -13,7 +13,7 @@ BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of
 
 
 class Medium(BaseModel):
-    """How a disk was read in epoch 1, whoever read it: the size of a read, how long it waited, and how many did."""
+    """How a disk was read in epoch 1, whoever read it: means of a read's size, of its wait, and of how many waited."""
 
     read_bytes: float
     wait_ms: float
@@ -124,7 +124,7 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
         listing_s=median(run.listing_s for run in runs),
         origins=_origins(runs, firsts),
         origins_later=_origins(runs, laters),
-        medium=_medium(firsts),
+        medium=None if state == "page-cache" else _medium(firsts),
         digest=one.epochs[0].digest,
         losses=[loss for epoch in one.epochs for loss in epoch.losses],
         measured=one.at,
@@ -145,7 +145,7 @@ def _medium(epochs: list[Epoch]) -> Medium | None:
     return Medium(
         read_bytes=sum(disk.bytes for disk, _ in used) / reads,
         wait_ms=1000 * sum(disk.wait_s for disk, _ in used) / reads,
-        queue=sum(disk.queue_s for disk, _ in used) / sum(seconds for _, seconds in used),
+        queue=sum(disk.wait_s for disk, _ in used) / sum(seconds for _, seconds in used),
     )
 
 

@@ -89,7 +89,8 @@ def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tupl
     for other in dataset.get("compare") or ():
         yield other["name"], {"root": other["mount_point"], "metrics": other["metrics"]}
     direct = {"direct": True} if dataset.get("direct") else {}
-    cache = {"cache": str(PurePosixPath(dataset["identity_file"]).parent)} if dataset.get("identity_file") else {}
+    cached = dataset.get("client_cache_bytes", 0) > 0
+    cache = {"cache": str(PurePosixPath(dataset["identity_file"]).parent)} if cached else {}
     metrics = dataset["metrics"]
     yield "mount", {"root": dataset["mount_point"], "metrics": metrics, "look": UNKNOWN_NAMES, **direct, **cache}
     if stage := dataset.get("stage"):

@@ -77,8 +77,8 @@ def _notes(node: Node) -> Iterator[str]:
         if row.medium:
             disk = row.medium
             yield (
-                f"{row.label}: the disk served epoch 1 in reads of {disk.read_bytes / 1e3:.0f} KB, each within"
-                f" {disk.wait_ms:.2f} ms, {disk.queue:.1f} of them at a time"
+                f"{row.label}: the disk served epoch 1 in reads of {disk.read_bytes / 1e3:.0f} KB, which took"
+                f" {disk.wait_ms:.2f} ms, {disk.queue:.1f} of them at a time, on average"
             )
         if row.copy_s:
             yield f"{row.label}: copying took {row.copy_s:.1f} s before the first run"

@@ -103,6 +103,12 @@ def test_files_are_read_whole_and_in_part() -> None:
             "StandbyException: READ is not supported in standby",
         ),
         (401, "<html>", "denied", "Kerberos: it wants a login by Kerberos, which is not supported"),
+        (
+            500,
+            '{"RemoteException": {"exception": "NullPointerException", "message": null}}',
+            "unreachable",
+            "NullPointerException: ",
+        ),
         (502, "<html>", "unreachable", "HTTP 502: http://namenode.example.com:9870/webhdfs/v1/train/set/: Bad"),
     ],
 )
@@ -115,6 +121,7 @@ def test_what_a_namenode_refuses_is_told(
         asked.append(params)
         made = Response()
         made.status_code, made.reason, made.url, made.raw = status, "Bad", url, io.BytesIO(body.encode())
+        made.headers["WWW-Authenticate"] = "Negotiate"
         return made
 
     monkeypatch.setattr("requests.Session.get", answered)

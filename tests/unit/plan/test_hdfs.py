@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import local
+from fleets import fleet, local
 
 from alluxio_fuse.plan import plan
 from alluxio_fuse.preflight.asked import questions
@@ -36,6 +36,10 @@ def test_what_is_planned() -> None:
         ),
         ({"source": "hdfs://one:8020,two:8020/x"}, ".source", "one namenode is read here", "hdfs://<namenode>:<port>"),
         ({"source": "hdfs://one:port/x"}, ".source", "its port is no number", "dfs.namenode.rpc-address"),
+        ({"source": "hdfs://[::1]:8020/x"}, ".source", "services reach HDFS by IPv4", "hdfs://<namenode>:<port>"),
+        ({"source": "hdfs://one:8020/"}, ".source", "cannot mount the root of HDFS", "name a folder below it"),
+        ({"hdfs": {"web": "http://namenode:9870?x"}}, ".hdfs.web", "not an address", "without a path"),
+        ({"hdfs": {"web": "http://namenode:port"}}, ".hdfs.web", "not an address", "without a path"),
         ({"source": "hdfs:///x"}, ".source", "one namenode is read here", "hdfs://<namenode>:<port>"),
         ({"source": "hdfs://user:CANARY@one:8020/x"}, ".source", "credentials do not belong in a source", ""),
         ({"hdfs": {"web": "namenode:9870"}}, ".hdfs.web", "not an address", "http://<namenode>:9870"),
@@ -82,3 +86,18 @@ def test_keys_of_it_are_refused(finding: Any) -> None:
     known = {"state": "contradictory", "detail": "keys are given", "files": None, "bytes": None}
     hosts["localhost"]["facts"]["sources"] = {SOURCE: known}
     assert finding(hosts).remedy == "remove them"
+
+
+def test_a_secret_with_keys_of_it_is_refused(finding: Any) -> None:
+    said = {
+        "alluxio_platform": "kubernetes",
+        "alluxio_image": "registry.example.com/alluxio-fuse:2.9.6",
+        "alluxio_kubernetes": {"secrets": {"set": "mine"}},
+        "alluxio_datasets": [{"name": "set", "source": SOURCE, "files": 1000, "bytes": "1Gi"}],
+    }
+    found = finding(fleet(2, said))
+    assert (found.path, found.reason, found.remedy) == (
+        "alluxio_kubernetes.secrets.set",
+        "HDFS has no keys",
+        "remove it",
+    )

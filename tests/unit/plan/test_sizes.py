@@ -183,3 +183,9 @@ def test_pages_are_planned_for_as_far_as_one_medium_holds_them(tib: int) -> None
     most = min(tib << 40, 2 * (3500 << 30))
     held = 0.95 * fuse["client_cache"].amount.size  # Alluxio keeps the rest for itself
     assert held <= int(found[1]) * PAGE <= 1.01 * most
+
+
+def test_a_node_without_a_disk_is_planned_for_its_memory() -> None:
+    said = {"alluxio_datasets": [{"name": "data", "source": "s3://bucket/data", "files": 1000, "bytes": "1Gi"}]}
+    made = plan(fleet(2, said, filesystems=[]))
+    assert made.nodes["node-0"]["fuse/data"]["client_cache"].amount.medium == "memory"

@@ -47,10 +47,12 @@ def test_copies_and_folders_of_others_are_paths_too() -> None:
 
 
 def test_of_a_mount_the_disk_of_its_cache_is_looked_at() -> None:
-    cached = DATASET | {"identity_file": "/mnt/nvme/a/client-cache/imagenet/.identity"}
+    cached = DATASET | {"identity_file": "/mnt/nvme/a/client-cache/imagenet/.identity", "client_cache_bytes": 1 << 30}
     found = {one["path"]: one.get("cache") for one in steps.runs(cached, TRAIN, "/s", True)}
     assert found.pop("mount") == "/mnt/nvme/a/client-cache/imagenet"
     assert set(found.values()) == {None}
+    without = DATASET | {"identity_file": "/mnt/nvme/a/tier/.identity", "client_cache_bytes": 0}
+    assert {one.get("cache") for one in steps.runs(without, TRAIN, "/s", True)} == {None}
 
 
 @pytest.mark.parametrize(("disruptive", "before"), [(True, "drop"), (False, "forget")])

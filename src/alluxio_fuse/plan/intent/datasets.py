@@ -44,6 +44,8 @@ def _is_one_namenode(url: SplitResult) -> None:
     remedy = "write hdfs://<namenode>:<port>/folder; dfs.namenode.rpc-address has both, the port is mostly 8020 or 9000"
     if not url.hostname or "," in url.netloc:
         raise wrong("source", "one namenode is read here", remedy)
+    if "[" in url.netloc:
+        raise wrong("source", "services reach HDFS by IPv4", remedy)
     try:
         port = url.port
     except ValueError:
@@ -51,6 +53,8 @@ def _is_one_namenode(url: SplitResult) -> None:
     if port is None:
         reason = "it has no port; a name without one stands for several namenodes (HA), which are not read here"
         raise wrong("source", reason, remedy)
+    if not url.path.strip("/"):
+        raise wrong("source", "Alluxio cannot mount the root of HDFS", "name a folder below it")
 
 
 def _mode(value: str) -> str:
@@ -136,7 +140,7 @@ class Oss(Strict):
 
 
 def _web(value: str) -> str:
-    if not re.fullmatch(r"https?://[^/@\s]+/?", value):
+    if not re.fullmatch(r"https?://[^/@:?#\s]+(:\d{1,5})?/?", value):
         raise wrong("web", "not an address of a namenode", "write http://<namenode>:9870, without a path")
     return value.rstrip("/")
 
