@@ -90,7 +90,7 @@ def dirty_pages(planted: Planted, patch: pytest.MonkeyPatch) -> Check:
         raise AssertionError("not half of the pages stayed dirty")
 
     patch.setattr(residency, "drop_caches", written_just_now)
-    return judge([planted.measure(source=f"file://{copy}")])
+    return judge([planted.measure(folder=str(copy))])
 
 
 def unwarmed_jvm(planted: Planted, _patch: pytest.MonkeyPatch) -> Check:
