@@ -17,7 +17,7 @@ MIXED = "mixed"  # no state is proven: bytes came from several levels
 
 
 class DiskUse(BaseModel):
-    """What the disk below a path read during an epoch, for whoever read it.
+    """What the disk below a path read during an epoch; other programs on the node may have asked for some of it.
 
     reads: requests to the disk. wait_s: of all of them, one after the other.
     """
@@ -129,4 +129,4 @@ def mistakes(run: Run) -> list[str]:
     return found
 
 
-__all__ = ["LEVELS", "MIXED", "DiskUse", "Epoch", "Run", "mistakes"]
+__all__ = ["LEVELS", "MIXED", "Epoch", "Run", "mistakes"]

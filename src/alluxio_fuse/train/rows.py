@@ -13,7 +13,7 @@ BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of
 
 
 class Medium(BaseModel):
-    """How a disk was read in epoch 1, whoever read it: means of a read's size, of its wait, and of how many waited."""
+    """What a disk did in epoch 1 for all programs of a node: means of a read's size and wait, and of reads at once."""
 
     read_bytes: float
     wait_ms: float
@@ -137,7 +137,7 @@ def _waiting(epochs: list[Epoch]) -> float:
 
 
 def _medium(epochs: list[Epoch]) -> Medium | None:
-    """Of epochs whose bytes came from a disk; of the others it tells what somebody else reads."""
+    """Of epochs whose bytes came from a disk: in the others only programs beside the training have read it."""
     used = [(epoch.disk, epoch.seconds) for epoch in epochs if epoch.disk and epoch.disk.bytes >= epoch.bytes / 2 > 0]
     reads = sum(disk.reads for disk, _ in used)
     if not reads:
