@@ -296,7 +296,7 @@ def _write_names(wanted: Wanted, generation: Path) -> None:
     rows = reader.read_manifest(wanted.manifest)
     next(rows)
     names = (
-        compositions.Name(row["path"], None if row["type"] == "folder" else row["size"], row["mtime"] or 0)
+        compositions.Name(row["path"], None if row["type"] == "folder" else row["size"], row.get("mtime") or 0)
         for row in rows
         if row["type"] in ("file", "folder") and not row.get("unreadable")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -93,6 +94,19 @@ def test_what_does_not_fit_comes_from_the_source(part: stages.Wanted) -> None:
     assert not stages.keep(part).changed
     usage = sum(file.stat().st_blocks * 512 for file in Path(part.folder).rglob("*") if file.is_file())
     assert usage < BUDGET
+
+
+def test_a_part_of_what_a_store_lists(part: stages.Wanted) -> None:
+    """Whose folders have no time."""
+    head, *rows = Path(part.manifest).read_text().splitlines()
+    kept = ("path", "type", "size", "stamp")
+    folders = [json.dumps({key: row[key] for key in kept}) for row in map(json.loads, rows) if row["type"] == "folder"]
+    assert folders
+    files = [row for row in rows if json.loads(row)["type"] != "folder"]
+    Path(part.manifest).write_text("\n".join([head, *folders, *files]) + "\n")
+    assert stages.keep(part).complete
+    assert kind(part) == "part"
+    reads_right(part)
 
 
 def test_a_part_gets_fuse_as_it_is_back(part: stages.Wanted) -> None:
