@@ -9,12 +9,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
 
 LOOK_S = 2.0
-PATIENCE_S = 60.0  # without a sign of the container that carries tasks out
-WAITING = ("start", "watch", "resume")
+PATIENCE_S = 120.0  # without a sign of what carries tasks out: a pod may have to pull its image
 
 
 class ActionModule(ActionBase):
-    """Waits for a task, unless it is to go on in the background."""
+    """Waits for a task that is watched."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The module's last answer; failed where the task ended with something left, or was cancelled."""
@@ -22,20 +21,20 @@ class ActionModule(ActionBase):
         args = dict(self._task.args)
         host = (task_vars or {}).get("inventory_hostname", "")
         first: dict[str, Any] = self._execute_module(module_args=args, task_vars=task_vars)
-        if first.get("failed") or args["verb"] not in WAITING or args.get("background") or self._task.check_mode:
+        if first.get("failed") or args["verb"] != "watch" or self._task.check_mode:
             return self._shown(first, host)
         heading(self._task)
-        answer, changed, said, alive = first, first["changed"], "", time.monotonic()
+        answer, said, alive = first, "", time.monotonic()
         while not answer.get("failed"):
             (line,), (task,) = answer["lines"], answer["tasks"]
             if line != said:
                 progress(f"{host}: {line}")
                 said = line
             if task["ended"]:
-                return {**answer, "changed": changed, **_failed(task)}
+                return {**answer, **_failed(task)}
             alive = time.monotonic() if task["alive"] else alive
             if time.monotonic() - alive > PATIENCE_S:
-                return {**answer, "changed": changed, "failed": True, "msg": f"{task['id']}: nothing carries it out"}
+                return {**answer, "failed": True, "msg": f"{task['id']}: nothing carries it out"}
             time.sleep(LOOK_S)
             look = {"folder": args["folder"], "verb": "look", "id": task["id"]}
             answer = self._execute_module(module_args=look, task_vars=task_vars)

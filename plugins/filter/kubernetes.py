@@ -14,5 +14,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        names = ("secrets", "node_labels", "release_pods", "pod_restarts", "policy_probe", "consumers")
+        names = ("secrets", "node_labels", "release_pods", "pod_restarts", "policy_probe", "consumers", "warm_pods")
         return filters(kubernetes, "kubernetes", "release", "release_owner", *names)

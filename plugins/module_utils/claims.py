@@ -1,8 +1,8 @@
 """What a deployment may take for its own: nothing that was on the node before, and is not in its ownership record.
 
 An item with `data: {contents: true}` is a folder that is removed with all that is in it; one with `data: {new: true}`
-is ours alone, too. Either must be absent, or an empty folder, when the record first names it. Any other folder that was
-there is recorded with `before`, what it was, so that removal leaves it.
+is ours alone, too. Either must be absent, or an empty folder, when the record first names it; so must the file of a
+unit. Any other folder that was there is recorded with `before`, what it was, so that removal leaves it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, ownership
 
+UNITS = "/etc/systemd/system"
 LIMIT = 2.0  # seconds: a healthy local folder answers at once
 SHOWN = 3
 
@@ -45,6 +46,7 @@ def claimed(record: dict[str, Any], items: list[Item]) -> list[Item]:
     alone = [
         item["id"] for item in new if (item.get("data") or {}).get("contents") or (item.get("data") or {}).get("new")
     ]
+    alone += [f"{UNITS}/{item['id']}" for item in new if item["kind"] == "unit"]
     found = taken(record, alone, [item["id"] for item in items])
     if found:
         raise ownership.RecordError("; ".join(said(one["path"], one["holds"]) for one in found))
@@ -58,13 +60,13 @@ def said(path: str, holds: list[str]) -> str:
 
 
 def is_ours(record: dict[str, Any], path: str) -> bool:
-    """Whether the record names a path, or a folder above it that is removed with its contents."""
+    """Whether the record names a path, the unit of that file, or a folder above that is removed with its contents."""
     above = {str(parent) for parent in PurePosixPath(path).parents}
     return any(
         item["id"] == path or (item["id"] in above and item["data"].get("contents"))
         for item in record["items"]
         if item["kind"] in ("directory", "file")
-    )
+    ) or any(f"{UNITS}/{item['id']}" == path for item in record["items"] if item["kind"] == "unit")
 
 
 def _with_before(record: dict[str, Any], item: Item) -> Item:

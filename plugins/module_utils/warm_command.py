@@ -1,7 +1,7 @@
 """The command `alluxio-warm` of a node: tasks without a controller, for the prolog of a job for example.
 
 Exit codes: 0 done, or begun with --background; 1 incomplete; 2 refused, in words; 3 cancelled; 4 not within --wait, it
-goes on; 5 nothing carries tasks out here.
+goes on; 5 nothing carries tasks out here; 6 of release: it begins, and its files are not warm.
 """
 
 from __future__ import annotations
@@ -10,18 +10,27 @@ import argparse
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import warm_tasks, warming
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    mount_table,
+    users,
+    warm_release,
+    warm_tasks,
+    warmer,
+    warming,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Asked, Share
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import TaskError
 
 CODES = {warm_tasks.DONE: 0, warm_tasks.INCOMPLETE: 1, warm_tasks.CANCELED: 3}
-REFUSED, NOT_YET, NOBODY = 2, 4, 5
+REFUSED, NOT_YET, NOBODY, NOT_WARM = 2, 4, 5, 6
 LOOK_S = 1.0
+OPENS_S = 2.0  # in which who reads opens a file
 UNITS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -30,9 +39,12 @@ def main(folder: str, arguments: Sequence[str] | None = None) -> int:
     said = _parser().parse_args(arguments)
     try:
         return int(said.verb(folder, said))
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         print(f"alluxio-warm: {error}", file=sys.stderr)
         return REFUSED
+    except OSError as error:  # of this node, and of this moment: a Job makes another pod
+        print(f"alluxio-warm: {error}", file=sys.stderr)
+        return CODES[warm_tasks.INCOMPLETE]
 
 
 def text(one: dict[str, Any]) -> str:
@@ -94,14 +106,33 @@ def _parser() -> argparse.ArgumentParser:
     start.add_argument("--verify", action="store_true", help="compare digests of what was loaded, too")
     start.add_argument("--verify-only", action="store_true", help="load nothing, compare alone")
     start.add_argument("--evict", action="store_true", help="give the files up")
-    start.add_argument("--share", default="0/1", help="part of the files, like 2/8: that of the third of eight nodes")
+    start.add_argument(
+        "--share",
+        default="0/1",
+        help="part of the files, like 2/8: that of the third of eight nodes; 1+1/8 is the same",
+    )
     start.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    start.add_argument("--background", action="store_true", help="print the task's name, and do not wait")
+    start.add_argument(
+        "--when-idle",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long at most until no process reads here and no GPU computes",
+    )
+    start.add_argument("--task", type=_name, help="its name; with that of a task that is there, go on with it")
+    how = start.add_mutually_exclusive_group()
+    how.add_argument("--background", action="store_true", help="print the task's name, and do not wait")
+    how.add_argument("--carry-out", action="store_true", help="in a pod: carry it out in this process")
     start.set_defaults(verb=_start)
     for name, verb in (("watch", _watch), ("cancel", _cancel), ("resume", _resume)):
         one = verbs.add_parser(name)
         one.add_argument("id")
         one.set_defaults(verb=verb)
+    release = verbs.add_parser("release", help="in a pod: let a suspended Job begin when another Job has ended")
+    release.add_argument("job", help="as NAMESPACE/NAME")
+    release.add_argument("--after", action="append", required=True, help="a Job that warms, as NAMESPACE/NAME")
+    release.add_argument("--wait", type=float, required=True, help="seconds, after which it begins anyway")
+    release.set_defaults(verb=_release)
     listing = verbs.add_parser("list")
     listing.add_argument("--json", action="store_true")
     listing.set_defaults(verb=_list)
@@ -125,12 +156,40 @@ def _start(folder: str, said: argparse.Namespace) -> int:
         found = warming.estimate(folder, warm_tasks.node(folder), wish)
         print("\n".join(estimate_lines(asdict(found), said.into)))
         return 0 if found.fits else 1
-    name = warm_tasks.new_id(time.time())
-    warming.start(folder, wish, name, {key: value for key, value in vars(said).items() if key != "verb" and value})
+    if said.when_idle:
+        _wait_until_idle(folder, said.when_idle)
+    name = said.task or warm_tasks.new_id(time.time())
+    if not warm_tasks.is_there(folder, name):
+        warming.start(folder, wish, name, {key: value for key, value in vars(said).items() if key != "verb" and value})
+    elif warm_tasks.one(folder, name)[1].state == warm_tasks.INCOMPLETE:
+        warm_tasks.ask(folder, name, "run")
     if said.background:
         print(name)
         return 0 if warm_tasks.is_alive(folder) else NOBODY
-    return _wait(folder, name, said)
+    return _wait(folder, name, said, _runner(folder) if said.carry_out else None)
+
+
+def _wait_until_idle(folder: str, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while busy := _at_work(folder):
+        if time.monotonic() >= until:
+            raise TaskError(f"at work after {seconds:.0f} s: {', '.join(busy)}")
+        time.sleep(LOOK_S)
+
+
+def _at_work(folder: str) -> list[str]:
+    """Processes that read a dataset, and GPUs that compute."""
+    table = mount_table.read_mounts()
+    paths = [place.roots[0] for place in warm_tasks.node(folder).datasets.values()]
+    return [*(one for path in paths for one in users.readers_at(path, table, OPENS_S)), *users.busy_gpus()]
+
+
+def _runner(folder: str) -> threading.Thread:
+    """What carries tasks out in this process, until none is left."""
+    warm_tasks.touch(folder)
+    runner = threading.Thread(target=warmer.main, args=(folder,), kwargs={"ends": True}, daemon=True)
+    runner.start()
+    return runner
 
 
 def _watch(folder: str, said: argparse.Namespace) -> int:
@@ -148,15 +207,22 @@ def _cancel(folder: str, said: argparse.Namespace) -> int:
     return 0
 
 
+def _release(_: str, said: argparse.Namespace) -> int:
+    why = warm_release.release(said.job, said.after, said.wait)
+    print(f"{said.job} begins{f': {why}' if why else ', as its files are warm'}")
+    return NOT_WARM if why else CODES[warm_tasks.DONE]
+
+
 def _list(folder: str, said: argparse.Namespace) -> int:
     found = warming.told(folder)
     print(json.dumps(found) if said.json else "\n".join(map(text, found)) or "no tasks")
     return 0
 
 
-def _wait(folder: str, name: str, said: argparse.Namespace) -> int:
+def _wait(folder: str, name: str, said: argparse.Namespace, runner: threading.Thread | None = None) -> int:
     until, shown = time.monotonic() + said.wait, ""
     while True:
+        gone = runner is not None and not runner.is_alive()
         one = warming.told(folder, name)[0]
         if (line := text(one)) != shown and (not said.quiet or one["ended"]):
             print(line, flush=True)
@@ -168,11 +234,17 @@ def _wait(folder: str, name: str, said: argparse.Namespace) -> int:
             return CODES[one["state"]]
         if time.monotonic() >= until:
             return NOT_YET
-        if not one["alive"]:
-            container = warm_tasks.node(folder).container
-            print(f"alluxio-warm: nothing carries tasks out here: podman start {container}", file=sys.stderr)
+        if gone or not one["alive"]:
+            print(f"alluxio-warm: nothing carries tasks out here: {warm_tasks.node(folder).runner}", file=sys.stderr)
             return NOBODY
         time.sleep(LOOK_S)
+
+
+def _name(said: str) -> str:
+    try:
+        return warm_tasks.valid(said)
+    except TaskError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _bytes(said: str) -> int:
@@ -183,7 +255,8 @@ def _bytes(said: str) -> int:
 
 
 def _share(said: str) -> Share:
-    found = re.fullmatch(r"(\d+)/(\d+)", said)
-    if not found or not int(found[1]) < int(found[2]):
+    found = re.fullmatch(r"(\d+)(?:\+(\d+))?/(\d+)", said)
+    place = int(found[1]) + int(found[2] or 0) if found else 0
+    if not found or place >= int(found[3]):
         raise TaskError(f"--share {said}: not a part; write it like 2/8, the third of eight")
-    return Share(int(found[1]), int(found[2]))
+    return Share(place, int(found[3]))

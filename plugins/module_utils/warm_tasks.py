@@ -1,8 +1,8 @@
 """Warm-up tasks of a node: a folder for each, which outlives runs, containers and restarts of the node.
 
-The folder of warm-up has the node's description (`node.json`), a file that the container touches while it carries tasks
-out (`alive`), and the tasks. A task is written once and carried out by one program alone; others say what they want of
-it.
+The folder of warm-up has the node's description (`node.json`), a file that the runner, the program that carries tasks
+out, holds and touches (`alive`), and the tasks. A task is written once and carried out by one runner alone; others say
+what they want of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -26,7 +27,7 @@ WAITING, RUNNING, RETRYING = "waiting", "running", "retrying"
 DONE, INCOMPLETE, CANCELED = "done", "incomplete", "canceled"
 ENDED = (DONE, INCOMPLETE, CANCELED)
 KEPT = 50  # tasks that ended, the newest
-SILENT_S = 30.0  # without a touch, after which the container counts as gone
+SILENT_S = 30.0  # without a touch, after which the runner counts as gone
 
 
 class TaskError(ValueError):
@@ -54,10 +55,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Node:
-    """What tasks need to know of their node. tiers: {host, medium, bytes} of all workers."""
+    """What tasks need to know of their node.
+
+    runner: what brings the runner back, for a person. tiers: {host, medium, bytes} of all workers.
+    """
 
     name: str
-    container: str
+    runner: str
     datasets: dict[str, Place]
     tiers: list[dict[str, Any]]
     assignments: str
@@ -73,8 +77,8 @@ class Task:
     """What is to be done with the files of `files.jsonl`.
 
     operation: load, compare or evict; into: workers or stage. verify: whether what was loaded is compared then.
-    bandwidth: bytes a second on this node, 0 without a limit. attempt: counts how often it was asked for; wanted: run,
-    or cancel. said: what the user wrote.
+    bandwidth: bytes a second on this node, 0 without a limit. datasets: those that its files may be of. said: what the
+    user wrote. attempt: counts how often it was asked for; wanted: run, or cancel.
     """
 
     id: str
@@ -84,6 +88,7 @@ class Task:
     bytes: int
     verify: bool = False
     bandwidth: int = 0
+    datasets: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
     created: float = 0.0
     attempt: int = 1
@@ -133,6 +138,13 @@ def new_id(now: float) -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}"
 
 
+def valid(name: str) -> str:
+    """The name of a task, as a user says it; TaskError where it cannot be one."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,119}", name):
+        raise TaskError(f"{name!r}: a task's name has small letters, digits, . and - alone")
+    return name
+
+
 def draft(folder: str, name: str) -> Path:
     """A folder in which a task is prepared; `create` makes it one."""
     made = Path(folder, TASKS, f".{name}")
@@ -156,13 +168,18 @@ def create(folder: str, task: Task) -> None:
 
 def listed(folder: str) -> list[tuple[Task, State]]:
     """All tasks, the oldest first."""
-    found = sorted(Path(folder, TASKS).glob(f"[!.]*/{TASK}"))
-    return [_read(path.parent) for path in found]
+    found = [_read(path.parent) for path in Path(folder, TASKS).glob(f"[!.]*/{TASK}")]
+    return sorted(found, key=lambda one: (one[0].created, one[0].id))
+
+
+def is_there(folder: str, name: str) -> bool:
+    """Whether there is a task of that name."""
+    return bool(name) and "/" not in name and (_of(folder, name) / TASK).is_file()
 
 
 def one(folder: str, name: str) -> tuple[Task, State]:
     """A task."""
-    if not name or "/" in name or not (_of(folder, name) / TASK).is_file():
+    if not is_there(folder, name):
         known = ", ".join(task.id for task, _ in listed(folder)[-5:]) or "none"
         raise TaskError(f"there is no task {name!r} here; the last ones are: {known}")
     return _read(_of(folder, name))
@@ -209,8 +226,16 @@ def touch(folder: str) -> None:
     Path(folder, ALIVE).touch()
 
 
+@contextmanager
+def only_runner(folder: str) -> Iterator[None]:
+    """Waits until no other runner carries tasks out here, and keeps others waiting."""
+    with Path(folder, f"{ALIVE}.lock").open("w", encoding="ascii") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
 def is_alive(folder: str) -> bool:
-    """Whether the container carries tasks out."""
+    """Whether a runner carries tasks out."""
     try:
         return time.time() - Path(folder, ALIVE).stat().st_mtime < SILENT_S
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Carries out the warm-up tasks of a node, one after the other, for as long as the node is up.
+"""The runner: carries out the warm-up tasks of a node, one after the other.
 
 It runs from a copy of these modules. What it notes of a task outlives it: it goes on where it was ended.
 """
@@ -14,6 +14,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import 
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
 
 REST_S = 1.0
+ENDS = "--until-none"
 
 
 def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
@@ -26,6 +27,8 @@ def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
     try:
         if task.wanted == "cancel":
             raise CanceledError
+        if gone := [name for name in task.datasets if name not in node.datasets]:
+            raise warm_tasks.TaskError(f"{', '.join(gone)}: not mounted on {node.name} any more")
         if task.into == "workers":
             warm_workers.carry_out(Work(folder, node, task, progress), client)
         else:
@@ -37,21 +40,29 @@ def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
     return f"{task.id}: {progress.state.state}{f', {progress.state.note}' if progress.state.note else ''}"
 
 
-def _tell(folder: str) -> None:
+def _tell(folder: str, ended: threading.Event) -> None:
     """Says that this runs, also while a large file takes its time."""
-    while True:
+    warm_tasks.touch(folder)
+    while not ended.wait(warm_tasks.SILENT_S / 4):
         warm_tasks.touch(folder)
-        time.sleep(warm_tasks.SILENT_S / 4)
 
 
-def main(folder: str) -> None:
-    """Goes on for ever."""
-    threading.Thread(target=_tell, args=(folder,), daemon=True).start()
-    while True:
-        if line := go_round(folder):
-            print(line, flush=True)
-        time.sleep(REST_S)
+def main(folder: str, *, ends: bool) -> None:
+    """Carries tasks out for as long as the node is up, or until none is left where it `ends`."""
+    ended = threading.Event()
+    with warm_tasks.only_runner(folder):
+        threading.Thread(target=_tell, args=(folder, ended), daemon=True).start()
+        try:
+            while True:
+                if line := go_round(folder):
+                    print(line, flush=True)
+                elif ends:
+                    return
+                else:
+                    time.sleep(REST_S)
+        finally:
+            ended.set()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], ends=sys.argv[2:] == [ENDS])

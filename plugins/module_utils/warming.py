@@ -68,7 +68,7 @@ def estimate(folder: str, node: Node, wish: Wish, rows: Path | None = None) -> E
         raise TaskError(f"datasets: {', '.join(unknown)}: {node.name} mounts {', '.join(node.datasets)}")
     names = wish.datasets or list(node.datasets)
     if wish.into == "workers" and not node.tiers:
-        raise TaskError(f"into: workers: {node.name} reads from workers of another cluster")
+        raise TaskError("into: workers: this deployment has no workers of its own; load into: stage")
     places = [Dataset(name, place.manifest, place.roots, place.block) for name, place in _of(node, names)]
     wanted = {name: warm_stage.assigned(node, name) for name in names} if wish.into == "stage" else {}
     share = wish.share if wish.into == "workers" else selection.ALL
@@ -84,15 +84,25 @@ def estimate(folder: str, node: Node, wish: Wish, rows: Path | None = None) -> E
 
 def start(folder: str, wish: Wish, name: str, said: dict[str, Any]) -> Task:
     """Makes a task; RefusedError or TaskError, in words, where it cannot be or does not fit."""
-    draft = warm_tasks.draft(folder, name)
+    draft, node = warm_tasks.draft(folder, name), warm_tasks.node(folder)
     try:
-        found = estimate(folder, warm_tasks.node(folder), wish, draft / warm_tasks.FILES)
+        found = estimate(folder, node, wish, draft / warm_tasks.FILES)
         refuse_too_much(found, wish)
     except (ValueError, OSError):
         shutil.rmtree(draft)
         raise
-    operation, now = OPERATIONS[wish.operation], time.time()
-    task = Task(name, operation, wish.into, found.files, found.bytes, wish.verify, wish.bandwidth, said, now)
+    task = Task(
+        name,
+        OPERATIONS[wish.operation],
+        wish.into,
+        found.files,
+        found.bytes,
+        verify=wish.verify,
+        bandwidth=wish.bandwidth,
+        datasets=wish.datasets or list(node.datasets),
+        said=said,
+        created=time.time(),
+    )
     warm_tasks.create(folder, task)
     return task
 
@@ -109,7 +119,7 @@ def _of(node: Node, names: Iterable[str]) -> list[tuple[str, warm_tasks.Place]]:
 
 
 def told(folder: str, name: str = "") -> list[dict[str, Any]]:
-    """Tasks with their states, as one dictionary each; alive: whether the container runs here."""
+    """Tasks with their states, as one dictionary each; alive: whether a runner is here."""
     found = [warm_tasks.one(folder, name)] if name else warm_tasks.listed(folder)
     alive = warm_tasks.is_alive(folder)
     return [
@@ -120,9 +130,10 @@ def told(folder: str, name: str = "") -> list[dict[str, Any]]:
             "done_bytes": state.bytes,
             "ended": warm_tasks.is_ended(task, state),
             "alive": alive,
-            "list": str(warm_tasks.left(folder, task.id)) if state.state == warm_tasks.INCOMPLETE else "",
+            "list": str(left) if state.state == warm_tasks.INCOMPLETE and left.exists() else "",
         }
         for task, state in found
+        for left in [warm_tasks.left(folder, task.id)]
     ]
 
 

@@ -17,7 +17,7 @@ module: warm_task
 short_description: Warm-up tasks of a node
 description:
   - Starts a task, says what it would do, or lists, watches, cancels or resumes those that there are.
-  - Tasks are in a folder of the node, and are carried out by a container there; they outlive this run.
+  - Tasks are in a folder of the node, and are carried out by a program there; they outlive this run.
 author: [alluxio-fuse]
 attributes:
   check_mode:
@@ -33,8 +33,8 @@ options:
     required: true
   verb:
     description:
-      - V(estimate) says what a task would do. V(start) begins it, V(resume) begins one again that has ended. These,
-        and V(watch), wait until it has ended, unless O(background). V(look) tells where one is, V(list) of all.
+      - V(estimate) says what a task would do. V(start) begins it, V(resume) begins one again that has ended.
+        V(watch) waits until one has ended. V(look) tells where one is, V(list) of all.
     type: str
     choices: [estimate, start, list, look, watch, cancel, resume]
     required: true
@@ -91,10 +91,6 @@ options:
     description: The part of the files that this node loads into workers, C(place) of C(nodes).
     type: dict
     default: {place: 0, nodes: 1}
-  background:
-    description: Whether to return as soon as the task is there.
-    type: bool
-    default: false
 """
 
 EXAMPLES = r"""
@@ -177,7 +173,6 @@ def main() -> None:
             "verify": {"type": "bool", "default": False},
             "bandwidth": {"type": "int", "default": 0},
             "share": {"type": "dict", "default": {"place": 0, "nodes": 1}},
-            "background": {"type": "bool", "default": False},
         },
         required_if=[("verb", "estimate", ["node"])],
         supports_check_mode=True,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from alluxio_fuse import names
+from ansible_collections.alluxio.fuse.plugins.module_utils.claims import UNITS
+
+from alluxio_fuse import keeper, names, warm
 from alluxio_fuse.plan.platforms import Capabilities
 
 #: Folders of the state folder that are filled; in pods, volumes take the place of those that services fill.
@@ -28,6 +30,6 @@ def claims(
     if not can.in_pods:
         found += [f"{state}/{part}" for part in (*_ON_NODES, *(_OF_CLUSTER if can.runs_cluster else ()))]
     if not can.runs_cluster:
-        found.append(names.home(name))
+        found += [names.home(name), *(f"{UNITS}/{name}-{role}.service" for role in (keeper.ROLE, warm.ROLE))]
     found += [names.media_folder(name, base, use) for base in (f"{state}/disk", *tiers) for use in _USES]
     return [*found, *(names.mount_parent(name, dataset) for dataset in mounted)]

@@ -1,5 +1,6 @@
 """Folders and labels that follow from a deployment's name, before there is a plan and after."""
 
+import hashlib
 from typing import Final
 
 _LABELS: Final = "alluxio-fuse"  # prefix of labels of Node objects
@@ -48,6 +49,13 @@ def claim_folder(dataset: str) -> str:
 def sources_pod(name: str) -> str:
     """Pod that sees all claims which are sources."""
     return f"{name}-sources"
+
+
+def fitting(name: str, length: int) -> str:
+    """The name of an object that may have so many characters: of a longer one, the end is a digest."""
+    if len(name) <= length:
+        return name
+    return f"{name[: length - 9].rstrip('-.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def component(kind: str, pool: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from alluxio_fuse import keeper
+from alluxio_fuse import keeper, programs
 from alluxio_fuse.containers import owned_item
 from alluxio_fuse.keeper import ROLE
 from alluxio_fuse.plan import Plan
@@ -22,8 +22,8 @@ class Staged:
 
     datasets: {name, source: its FUSE mount, folder, path, parent: {path, uid, gid, mode}, budget, per_file}. folders:
     that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper: its
-    container, none where nothing is staged, FUSE runs as a unit, or the chart has a pod of it. owned: items of the
-    ownership record, in the order of making.
+    container or unit, as `alluxio_fuse.programs.placed` has it; none where nothing is staged or the chart has a pod of
+    it. owned: items of the ownership record, in the order of making.
     """
 
     datasets: list[dict[str, Any]]
@@ -48,22 +48,16 @@ class RecordedMounts:
 def staged(plan: Plan, host: str) -> Staged:
     """What role `stage` makes on `host`."""
     datasets = staged_datasets(plan, host)
-    kept = bool(datasets) and plan.capabilities.runs_cluster
     state_dir = plan.nodes[host]["node"]["state_dir"].amount
-    files = keeper.files(state_dir) if kept else []
-    in_pods = plan.capabilities.in_pods
-    image = plan.fleet["image"].amount
-    container = keeper.container(plan.name, state_dir, datasets, image) if kept and not in_pods else None
+    files = keeper.files(state_dir) if datasets else []
+    kept = programs.placed(plan, keeper.program(plan.name, state_dir, datasets)) if datasets else None
     folders, owned = _folders(datasets), _made(datasets)
-    if in_pods:
+    if plan.capabilities.in_pods:
         owned += [owned_item(ROLE, "file", f"{one['parent']['path']}/.owner", False, False) for one in datasets]
     if datasets:
-        owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.ASSIGNMENTS}", True, False))
-    if kept:
-        owned.append(owned_item(ROLE, "directory", f"{state_dir}/{keeper.PROGRAM}", True, False))
-    if container:
-        owned.append(owned_item(ROLE, "container", container["name"], False, False))
-    return Staged(datasets, folders, files, container, owned)
+        parts = (keeper.ASSIGNMENTS, keeper.PROGRAM)
+        owned += [owned_item(ROLE, "directory", f"{state_dir}/{part}", True, False) for part in parts]
+    return Staged(datasets, folders, files, kept, [*owned, *programs.owned(ROLE, kept)])
 
 
 def stage_left(planned: Items, owned: Items) -> list[dict[str, Any]]:

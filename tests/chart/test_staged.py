@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import facts
+from fleets import Hosts, facts
 from helm import Helm, Object, containers
 from test_render import apply
 
@@ -26,13 +26,18 @@ STATE = "/var/lib/alluxio-fuse"
 @pytest.fixture(scope="module")
 def planned() -> Plan:
     """A node with a T4, one with more memory and A100s, and a master."""
+    return plan(fleet(SAID))
+
+
+def fleet(said: dict[str, Any]) -> Hosts:
+    """Those, with what an inventory says of all."""
     small = facts(memory=64, cpus=8, gpus=("Tesla T4",), layers=True)
     big = facts(memory=1024, cpus=96, gpus=("NVIDIA A100",) * 4, layers=True)
-    hosts: dict[str, Any] = {"cpu-1": {"groups": ["masters"], "variables": SAID, "facts": facts(memory=64, cpus=16)}}
+    hosts: dict[str, Any] = {"cpu-1": {"groups": ["masters"], "variables": said, "facts": facts(memory=64, cpus=16)}}
     for host, known in {"t4-1": small, "a100-1": big}.items():
         group = f"gpu_{host.partition('-')[0]}"
-        hosts[host] = {"groups": ["gpu_nodes", group], "variables": SAID, "facts": known}
-    return plan(hosts)
+        hosts[host] = {"groups": ["gpu_nodes", group], "variables": said, "facts": known}
+    return hosts
 
 
 @pytest.fixture

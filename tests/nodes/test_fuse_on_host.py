@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import re
 import subprocess
-import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,9 +17,21 @@ from typing import Any
 import leftovers
 import pytest
 from bundle import stages, succeed, until
+from on_host import (
+    CHECKOUT,
+    NODE,
+    changed,
+    changed_tasks,
+    debian12,
+    digests,
+    ended,
+    inside,
+    played,
+    podman,
+    snapshot,
+    unlike,
+)
 
-CHECKOUT = Path(__file__).parents[2]
-NODE = "alluxio-fuse-test-host"
 DATASETS = ("folder", "other")
 TEAMS = {"folder": 2001, "other": 2002}
 CLUSTER = "elsewhere"
@@ -30,42 +40,7 @@ UNIT = "alluxio-fuse-fuse-{}.service"
 MOUNT_POINT = "/mnt/alluxio-fuse/{}/data"
 SOURCE = "/srv/sets"
 FILES = {f"n{n % 3}/{n} of 120.JPEG": 1 + 1663 * n for n in range(120)} | {"large": 20_000_000}
-VERDICT_TASK = "check : End as the verdict says"
-CHANGED = re.compile(r"^node1\s+: ok=\d+\s+changed=(\d+)", re.MULTILINE)
 Job = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=False)
-
-
-def inside(command: str) -> str:
-    """What a command says on the node; it must succeed, or what FUSE complained of last is shown."""
-    done = podman("exec", NODE, "bash", "-c", command)
-    if done.returncode:
-        said = podman("exec", NODE, "journalctl", "--no-pager", "--output=cat", "--unit=alluxio-fuse-*").stdout
-        complaints = [line for line in said.splitlines() if not re.search(r" INFO |GC\(", line)]
-        raise AssertionError("\n".join([command, done.stderr, *complaints[-60:]]))
-    return done.stdout.strip()
-
-
-def ended(done: subprocess.CompletedProcess[str]) -> str:
-    """The output of a job that did all its work. On a busy machine it may leave undecided how fast that is."""
-    undecided = "verdict  CANNOT TELL" in done.stdout and VERDICT_TASK in done.stdout.rpartition("\nTASK [")[2]
-    assert done.returncode == 0 or undecided, done.stdout[-6000:]
-    return done.stdout
-
-
-def changed(done: subprocess.CompletedProcess[str]) -> int:
-    """Tasks that changed the node."""
-    return sum(int(found) for found in CHANGED.findall(ended(done)))
-
-
-def snapshot(path: Path) -> Path:
-    tool = (CHECKOUT / "tests/support/snapshot.py").read_text()
-    take = ["podman", "exec", "--interactive", NODE, "python3", "-", "take"]
-    path.write_text(subprocess.run(take, input=tool, capture_output=True, text=True, check=True).stdout)
-    return path
 
 
 def mounted(dataset: str) -> bool:
@@ -103,11 +78,6 @@ def reading(dataset: str) -> Iterator[None]:
         reader.wait(10)
 
 
-def digests(folder: str) -> dict[str, str]:
-    lines = inside(f"cd {folder} && find . -type f -print0 | xargs -0 sha256sum").splitlines()
-    return {line[66:].removeprefix("./"): line[:64] for line in lines}
-
-
 def right(dataset: str) -> bool:
     """Whether the mount has every file of the source, and every byte as it is there."""
     assert mounted(dataset)
@@ -121,15 +91,8 @@ def made(name: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[str]:
-    """A Debian 12 with a folder of data, without Java and libfuse."""
-    subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
-    cache.mkdir(parents=True, exist_ok=True)
-    packages = f"--volume={cache}:/var/cache/apt/archives"
-    up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
-    subprocess.run(up, cwd=CHECKOUT, check=True)
-    yield NODE
-    podman("rm", "--force", "--time", "1", NODE)
+    with debian12() as name:
+        yield name
 
 
 @pytest.fixture(scope="module")
@@ -147,28 +110,9 @@ def job(node: str, tmp_path_factory: pytest.TempPathFactory) -> Job:
     extra = tmp_path_factory.mktemp("said") / "extra.json"
 
     def run(playbook: str, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
-        return played("tests/nodes/host", playbook, extra, said | more, *arguments)
+        return played(playbook, extra, said | more, *arguments)
 
     return run
-
-
-def played(
-    inventory: str, playbook: str, extra: Path, said: dict[str, Any], *arguments: str
-) -> subprocess.CompletedProcess[str]:
-    """Runs a playbook with variables, by way of the file `extra`."""
-    extra.write_text(json.dumps(said))
-    ansible = str(Path(sys.executable).with_name("ansible-playbook"))
-    plugins = {"ANSIBLE_CONNECTION_PLUGINS": "tests/lab/node/connection", "ANSIBLE_PIPELINING": "true"}
-    return subprocess.run(
-        [ansible, "--inventory", inventory, playbook, "--extra-vars", f"@{extra}", *arguments],
-        cwd=CHECKOUT,
-        env={**os.environ, **plugins, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -188,8 +132,11 @@ def again(job: Job, first: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The main job, run once more: tasks that changed something, and whether the processes are the same."""
     was = [main_pid(dataset) for dataset in DATASETS]
     done = job("site.yml")
-    named = re.findall(r"TASK \[(.*?)\].*\n(?:(?!TASK).*\n)*?changed", done.stdout)
-    return {"changed": changed(done), "named": named, "kept": was == [main_pid(dataset) for dataset in DATASETS]}
+    return {
+        "changed": changed(done),
+        "named": changed_tasks(done),
+        "kept": was == [main_pid(dataset) for dataset in DATASETS],
+    }
 
 
 def test_a_data_cache_without_a_cluster_is_refused(job: Job, before: Path) -> None:
@@ -410,9 +357,6 @@ def test_teardown_leaves_the_node_as_it_was(
     assert changed(job("playbooks/teardown.yml")) > 0
     assert inside("cd /opt && find . -type f -exec cat {} +") == "theirs"
     inside("rm -r /opt/alluxio-fuse")
-    after = snapshot(tmp_path / "after.json")
-    tool = [sys.executable, str(CHECKOUT / "tests/support/snapshot.py"), "compare", str(before), str(after)]
-    compared = subprocess.run(tool, capture_output=True, text=True, check=False)
-    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert unlike(before, snapshot(tmp_path / "after.json")) == ""
     assert inside("ls /opt") == ""
     assert changed(job("playbooks/teardown.yml")) == 0

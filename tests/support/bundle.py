@@ -141,9 +141,13 @@ def until(what: str, look: Callable[[], object], seconds: float = 300) -> Any:
 
 def latest(kind: str) -> dict[str, Any]:
     """The newest `kind`.json of runs/."""
-    newest = max((CHECKOUT / "runs").glob(f"*/{kind}.json"))
-    found: dict[str, Any] = json.loads(newest.read_text())
+    found: dict[str, Any] = json.loads(latest_file(f"{kind}.json").read_text())
     return found
+
+
+def latest_file(name: str) -> Path:
+    """The newest file of that name in runs/."""
+    return max((CHECKOUT / "runs").glob(f"*/{name}"))
 
 
 def podman(*arguments: str) -> str:

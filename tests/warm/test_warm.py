@@ -103,6 +103,20 @@ def test_a_list_is_refused_with_its_lines(warmed: Warmed, tmp_path: Path) -> Non
     assert (done.returncode, "done" in done.stdout) == (0, True), done
 
 
+def test_a_task_waits_for_an_idle_node(warmed: Warmed) -> None:
+    """Whoever reads is named, and nothing is begun while they do."""
+    before = len(warmed.tasks())
+    with (warmed.path / SMALL[0]).open("rb"):
+        refused = warmed.play(paths=[SMALL[0]], when_idle=5)
+        assert refused.status != 0
+        assert f"({os.getpid()})" in refused.output
+        done = warmed.on_node("start", "--path", SMALL[0], "--when-idle", "1", "--quiet")
+        assert (done.returncode, f"({os.getpid()})" in done.stderr) == (2, True), done
+    assert len(warmed.tasks()) == before
+    succeed(warmed.play(paths=[SMALL[0]], when_idle=60))
+    assert warmed.last()["state"] == "done"
+
+
 def test_killed_at_random_moments_nothing_is_read_twice(warmed: Warmed) -> None:
     succeed(warmed.play(evict=True))
     succeed(warmed.play(background=True, bandwidth="8Mi"))

@@ -19,6 +19,7 @@ from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.programs import Folder
 from alluxio_fuse.stages import staged_datasets
 
 MIB = 2**20
@@ -346,7 +347,7 @@ def _keeper(plan: Plan, nodes: Nodes) -> Amounts:
     }
 
 
-def _keeper_folder(folder: keeper.Folder, points: list[PurePosixPath]) -> Amounts:
+def _keeper_folder(folder: Folder, points: list[PurePosixPath]) -> Amounts:
     """A folder of the node in the keeper's pod; of one on a medium, the mount point that it must lie below."""
     if folder.mounts != "own":
         passed = {"shared": "Bidirectional", "followed": "HostToContainer"}[folder.mounts]

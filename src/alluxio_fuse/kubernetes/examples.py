@@ -29,7 +29,7 @@ def examples(plan: Plan) -> Object:
     They run on nodes that mount it, and rather on those that hold a copy. With the CSI driver they have a volume of it,
     the Job by claim where the driver has claims; else they mount the node's folder, and wait for the mount.
     """
-    made = [one for dataset in plan.datasets for one in (_pod(plan, dataset), _job(plan, dataset))]
+    made = [one for dataset in plan.datasets for one in (_pod(plan, dataset), job(plan, dataset))]
     return {"apiVersion": "v1", "kind": "List", "items": made}
 
 
@@ -39,7 +39,8 @@ def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
 
 
-def _job(plan: Plan, dataset: PlannedDataset) -> Object:
+def job(plan: Plan, dataset: PlannedDataset) -> Object:
+    """A Job that reads a dataset."""
     into, volume = str(_cluster(plan).namespace), _volume(plan, dataset)
     if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
         claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"

@@ -36,6 +36,12 @@ def is_ours(said: Mapping[str, str] | None, deployment: str) -> bool:
     return all((said or {}).get(f"app.kubernetes.io/{key}") == ours[f"app.kubernetes.io/{key}"] for key in IDENTITY)
 
 
+def on_hosts(hosts: Iterable[str]) -> Object:
+    """A nodeAffinity that lets a pod run on one of the hosts alone."""
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [host]}]} for host in hosts]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
 def namespace(name: str, deployment: str) -> Object:
     """The namespace, whose pods may be privileged: FUSE must be."""
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -165,15 +171,12 @@ def sources_pod(
     mounts: list[Object] = []
     volumes: list[Object] = []
     _see(claims, deployment, mounts, volumes)
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [host]}]} for host in hosts]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata(names.sources_pod(deployment), into, deployment, "sources"),
         "spec": {
-            "affinity": {
-                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-            },
+            "affinity": {"nodeAffinity": on_hosts(hosts)},
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "restartPolicy": "Always",

@@ -197,7 +197,7 @@ def _stages(
     alone: bool,
     layers: bool,
 ) -> None:
-    """Pinned sets first, then small files (which gain most), each whole on the first medium that holds it.
+    """Sets that must be, pinned ones, small files (which gain most): each whole on the first medium that holds it.
 
     Of a set that fits nowhere and need not be whole, a part is staged on the medium that holds most of it. What need
     not be staged leaves the worker what client caches leave it.
@@ -205,7 +205,9 @@ def _stages(
     wished = [shape for shape in datasets if shape.staged]
     need = tier_footprint(max(layout.worker_need, SMALLEST_TIER), "memory") if layout.worker_need else 0
     kept = _kept_for_worker(need, spaces, sum(shape.size for shape in wished), alone)
-    for shape in sorted(wished, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
+    for shape in sorted(
+        wished, key=lambda shape: (shape.stage != "require", not shape.pin, shape.bytes_per_page, shape.name)
+    ):
         required = shape.stage == "require"
         free = {space.name: left[space.name] - (0 if required else kept[space.name]) for space in spaces}
         taken = {space.name: stage_footprint(shape.sizes, space.medium) for space in spaces}

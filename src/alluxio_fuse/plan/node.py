@@ -122,7 +122,7 @@ def plan_node(
 
 def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
     """Whether a node's kernel shows a part of a set before the rest, and somebody there heals that after FUSE died."""
-    return kind.layers and fleet.runs_cluster and fleet.intent.capabilities.stages
+    return kind.layers and fleet.intent.capabilities.stages
 
 
 def _refuse_stage(shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems) -> None:

@@ -30,10 +30,8 @@ class Capabilities:
 #: Of a platform that there is not: the plan refuses it.
 NOTHING: Final = Capabilities(verbs=(), runs_cluster=False, in_pods=False)
 _ALL: Final = ("main", "endpoints", "status", "restart")
+_PROGRAMS: Final = ("keeper", "warm")  # ours, beside the services
 _JOURNAL: Final = ("restore", "restored")
-_TASKS: Final = (
-    "tasks of alluxio_warm are carried out by a container of platform containers; without it, warm.yml warms as planned"
-)
 _CLUSTER: Final = ("preflight", "values", "image", "policy", "consumers", "diagnose", "remove")
 _OF_FLUID: Final[Mapping[str, str]] = {
     "backup": "the journal of a cluster of Fluid's lives as long as its master's pod",
@@ -43,12 +41,12 @@ _OF_FLUID: Final[Mapping[str, str]] = {
     "restore": "the journal of a cluster of Fluid's lives as long as its master's pod",
     "train": "training runs on containers and host; on Kubernetes read with playbooks/check.yml",
     "tune": "settings of a mount are set on its node, and Fluid's mounts belong to Fluid",
-    "warm": _TASKS,
+    "warm": "a DataLoad of Fluid's loads named paths; playbooks/warm.yml without alluxio_warm warms as planned",
     "unstick": "Fluid's own FUSE recovery mounts again (feature gate FuseRecovery)",
 }
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
-    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL), runs_cluster=True, in_pods=False, stages=True),
-    "host": Capabilities(verbs=_ALL, runs_cluster=False, in_pods=False, stages=True, lacks={"warm": _TASKS}),
+    "containers": Capabilities(verbs=(*_ALL, *_JOURNAL, *_PROGRAMS), runs_cluster=True, in_pods=False, stages=True),
+    "host": Capabilities(verbs=(*_ALL, *_PROGRAMS), runs_cluster=False, in_pods=False, stages=True),
     "fluid": Capabilities(
         verbs=("main", "endpoints", "status", "preflight", "consumers", "remove"),
         runs_cluster=True,
@@ -57,10 +55,10 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = {
         lacks=_OF_FLUID,
     ),
     "kubernetes": Capabilities(
-        verbs=(*_ALL, *_CLUSTER, *_JOURNAL),
+        verbs=(*_ALL, *_CLUSTER, *_JOURNAL, "warm"),
         runs_cluster=True,
         in_pods=True,
         stages=True,
-        lacks={"train": _OF_FLUID["train"], "warm": _TASKS},
+        lacks={"train": _OF_FLUID["train"]},
     ),
 }

@@ -11,7 +11,7 @@ from alluxio_fuse import containers, names, restarts, targets
 from alluxio_fuse.chart import values
 from alluxio_fuse.kubernetes import consumers as readers
 from alluxio_fuse.kubernetes import examples as readable
-from alluxio_fuse.kubernetes import objects, pods, policy
+from alluxio_fuse.kubernetes import objects, pods, policy, warm_jobs, warming
 from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.owner import owner_finding
 from alluxio_fuse.plan import Plan
@@ -206,6 +206,22 @@ def release_pods(
     return ReleasePods(
         endpoints=pods.endpoints(resources, everybody, deployment, claim),
         taken=pods.taken(resources, plan, installs=not external) if plan else [],
+    )
+
+
+@dataclass(frozen=True)
+class WarmPods:
+    """What carries warm-up tasks out: the job of a host for a task, None without one; jobs for users to begin with."""
+
+    job: Object | None
+    jobs: Object
+
+
+def warm_pods(plan: Plan, host: str, daemonsets: Resources, task: str = "") -> WarmPods:
+    """What carries warm-up tasks out; daemonsets: of the release, whose FUSE has the configuration of a client."""
+    return WarmPods(
+        job=warming.runner_job(plan, host, daemonsets, task) if task else None,
+        jobs=warm_jobs.jobs(plan, daemonsets),
     )
 
 

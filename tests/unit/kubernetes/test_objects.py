@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from alluxio_fuse import names
 from alluxio_fuse.kubernetes import objects
 
 
@@ -97,3 +98,10 @@ def test_a_pod_that_stands_in_for_a_node_sees_mounts_and_media() -> None:
     mounted = {one["mountPath"]: one.get("readOnly") for one in pod["spec"]["containers"][0]["volumeMounts"]}
     assert mounted == {"/mnt/d": None, "/var/lib/d": None, "/mnt/nvme": None, "/data/set": True}
     assert not pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]
+
+
+def test_a_name_that_is_too_long_keeps_what_tells_it_from_others() -> None:
+    assert names.fitting("short", 10) == "short"
+    made = {names.fitting(f"{'long-' * 12}{number}", 52) for number in range(10)}
+    assert len(made) == 10
+    assert {len(name) <= 52 and name.startswith("long-long-") for name in made} == {True}

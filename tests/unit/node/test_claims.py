@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import claims, ownership
 from test_modules import run
 
 
@@ -122,3 +123,13 @@ def test_facts_tell_what_is_taken(tmp_path: Path, where: dict[str, Any]) -> None
     claims = [str(tmp_path / name) for name in ("full", "ours", "empty", "absent", "set")]
     answer = run("node_facts", claims=claims, mount_points=[f"{tmp_path}/set/data"], **where)
     assert answer["facts"]["taken"] == [{"path": f"{tmp_path}/full", "holds": ["0", "1", "2"]}]
+
+
+def test_a_unit_of_others_is_refused_and_one_of_ours_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "UNITS", str(tmp_path))
+    unit: dict[str, Any] = {"kind": "unit", "id": "a-stage.service", "data": {"role": "stage"}}
+    assert claims.claimed({"items": []}, [unit]) == [unit]
+    (tmp_path / unit["id"]).touch()
+    with pytest.raises(ownership.RecordError, match=r"a-stage\.service is there, and this deployment did not make it"):
+        claims.claimed({"items": []}, [unit])
+    assert claims.claimed({"items": [unit]}, [unit]) == [unit]

@@ -251,6 +251,27 @@ def test_what_cannot_be_staged_comes_through_fuse(hosts: Hosts, why: str) -> Non
     assert "stage" not in target["residency"]
 
 
+def test_a_set_that_must_be_staged_takes_its_room_first() -> None:
+    """Before one of an earlier name, and smaller files, which is then staged in part."""
+    sets = [named("a", stage="auto", files=10000, bytes="2Gi"), named("b", files=100, bytes="2Gi")]
+    said = {"alluxio_platform": "host", "alluxio_cache_tiers": [{"medium": "memory", "budget": "3Gi"}]}
+    hosts = local(alluxio_datasets=[{**one, "through": "under_store"} for one in sets], **said)
+    made = plan(of_node(hosts, layers=True)).nodes["localhost"]
+    assert made["fuse/b"]["stage"].amount.share == 1
+    assert 0 < made["fuse/a"]["stage"].amount.share < 1
+
+
+def test_on_host_a_unit_keeps_whole_copies_and_parts() -> None:
+    through = {"alluxio_platform": "host", "alluxio_datasets": [auto(**LARGER, through="under_store")]}
+    made = plan(of_node(local(**through), layers=True))
+    assert 0.05 < at(made).amount.share < 1
+    staged = stages.staged(made, "localhost")
+    assert staged.keeper is not None
+    assert staged.keeper["name"] == "alluxio-fuse-stage.service"
+    assert "CAP_SYS_ADMIN" in staged.keeper["capabilities"]
+    assert {"kind": "unit", "id": "alluxio-fuse-stage.service"}.items() <= staged.owned[-1].items()
+
+
 def test_small_files_of_a_part_come_first() -> None:
     sizes = Sizes.of_rows([[1 << 17, 1000, 100 << 20], [1 << 27, 10, 1000 << 20]])
     small = staged_share(sizes, "ssd", 110 << 20)
@@ -286,7 +307,7 @@ def test_the_keeper_runs_where_nothing_else_is(tmp_path: Path) -> None:
             Path(item["path"]).write_text(item["content"])
         else:
             Path(item["path"]).mkdir(exist_ok=True)
-    module = keeper.container("name", str(tmp_path), [], "image")["command"][1]
+    module = keeper.program("name", str(tmp_path), []).command[1]
     check = f"import {module} as keeper; print(keeper.Keeper('/nowhere').go_round())"
     command = [
         sys.executable,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 from fleets import filesystem, local
 
-from alluxio_fuse import containers, host, names, preflight, targets
+from alluxio_fuse import containers, host, names, preflight, stages, targets, warm
 from alluxio_fuse.plan import Plan, plan
 
 FOLDER = {"name": "set", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
@@ -54,6 +55,15 @@ def test_host() -> None:
     items = host.unit_items(units, names.state_dir("alluxio-fuse"), home, f"{home}/0a1b", f"{home}/fuse")
     assert alone(items) - {f"{home}/0a1b", units[0]["mount_point"]} <= looked
     assert home in looked
+
+
+def test_programs_on_host() -> None:
+    said = {"through": "under_store", "stage": "require"}
+    looked, planned = claimed(alluxio_platform="host", alluxio_datasets=[FOLDER | said])
+    programs = [stages.staged(planned, "localhost").owned, warm.warm_up(planned, "localhost", ["localhost"]).owned]
+    made = {item["id"] for item in itertools.chain(*programs) if item["kind"] == "unit"}
+    assert made == {"alluxio-fuse-stage.service", "alluxio-fuse-warm.service"}
+    assert {f"/etc/systemd/system/{name}" for name in made} <= looked
 
 
 def test_nothing_is_made_on_nodes_that_cannot_be_reached() -> None:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 CALL = yaml.safe_load((ROOT / "playbooks/tasks/platform.yml").read_text())[0]["block"][0]
 FOLDER = {"name": "set", "source": "file:///data/set", "files": 10, "bytes": "1Mi"}
 #: What only the caller of one entry point can say.
-SAID = {"restart": {"platform_dataset"}, "restore": {"platform_backup"}}
+SAID = {"restart": {"platform_dataset"}, "restore": {"platform_backup"}, "warm": {"platform_task"}}
 
 
 def entries(platform: str) -> dict[str, Any]:

@@ -23,5 +23,6 @@ def warmed(tmp_path: Path) -> Warmed:
         (made.store / name).write_bytes(os.urandom(size))
     manifest = save(made.store, tmp_path / "set.jsonl")
     place = Place(str(manifest), [MOUNT], "/set", 16 << 20, store=True)
-    describe(made.folder, Node("here", "warmed-warm", {"set": place}, [{"host": "here", "bytes": 1 << 20}], ""))
+    tiers = [{"host": "here", "bytes": 1 << 20}]
+    describe(made.folder, Node("here", "podman start warmed-warm", {"set": place}, tiers, ""))
     return made

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import warm_command, warm_tasks, warmer
+from ansible_collections.alluxio.fuse.plugins.module_utils import users, warm_command, warm_tasks, warm_workers, warmer
 from warmed import Warmed, describe
 
 MOUNT = "/mnt/warmed/set/data"
@@ -122,6 +122,87 @@ def test_resume_goes_on(warmed: Warmed, run) -> None:  # type: ignore[no-untyped
     assert len(warmed.held()) == 20
 
 
+@pytest.fixture
+def in_process(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command carries out itself asks the stand-in."""
+    go_round = warmer.go_round
+    monkeypatch.setattr(warmer, "go_round", lambda folder: go_round(folder, warmed.client))
+    monkeypatch.setattr(warm_workers, "FIRST_REST_S", 0.01)
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_pod_carries_its_task_out_and_goes_on_under_its_name(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    name = ("--task=warm-set", "--carry-out", "--quiet")
+    (warmed.store / "class-0/003.bin").rename(warmed.store / "away")
+    assert run("start", "--path", "class-0", *name)[0] == 1
+    (warmed.store / "away").rename(warmed.store / "class-0/003.bin")
+    before = len(warmed.reads())
+    assert run("start", "--path", "class-0", *name)[0] == 0
+    assert (len(warmed.held()), len(warmed.reads()) - before) == (20, 1)
+    assert [task.id for task, _ in warm_tasks.listed(warmed.folder)] == ["warm-set"]
+    with pytest.raises(SystemExit):
+        run("start", "--task", "../else")
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_pod_that_is_made_anew_does_not_undo_a_cancel(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    warm_tasks.touch(warmed.folder)
+    assert run("start", "--task=warm-set", "--background")[0] == 0
+    assert run("cancel", "warm-set")[0] == 0
+    assert run("start", "--task=warm-set", "--carry-out", "--quiet")[0] == 3
+    assert run("start", "--task=warm-set", "--carry-out", "--quiet")[0] == 3
+    assert warmed.held() == set()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_it_waits_for_who_is_at_work(warmed: Warmed, run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    looks = [["python (7)"], [], []]
+    monkeypatch.setattr(users, "readers_at", lambda path, *_: looks.pop(0) if path == MOUNT else [])
+    monkeypatch.setattr(warm_command, "LOOK_S", 0.01)
+    code, said = run("start", "--when-idle", "0.001", "--path", "class-0")
+    assert (code, said) == (2, "alluxio-warm: at work after 0 s: python (7)\n")
+    assert warm_tasks.listed(warmed.folder) == []
+    looks.insert(0, ["python (7)"])
+    assert run("start", "--when-idle", "60", "--path", "class-0", "--carry-out", "--quiet")[0] == 0
+    assert len(looks) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_pod_does_not_wait_for_a_runner_that_died(warmed: Warmed, run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def dies(folder: str) -> str:
+        raise MemoryError(folder)
+
+    monkeypatch.setattr(warmer, "go_round", dies)
+    assert run("start", "--carry-out", "--quiet")[0] == 5
+    with pytest.raises(SystemExit):
+        run("start", "--carry-out", "--background")
+
+
+@pytest.mark.usefixtures("in_process")
+def test_pods_share_the_files_by_their_index(warmed: Warmed, run) -> None:  # type: ignore[no-untyped-def]
+    """Those of the second Job begin where the first one's end."""
+    for share in ("0+0/3", "0+1/3"):
+        assert run("start", "--share", share, "--carry-out", "--quiet")[0] == 0
+    assert 0 < len(warmed.held()) < 60
+    assert run("start", "--share", "1+1/3", "--carry-out", "--quiet")[0] == 0
+    assert len(warmed.held()) == len(warmed.reads()) == 60
+    assert run("start", "--share", "1+2/3", "--carry-out")[0] == 2
+
+
+def test_one_runner_waits_for_another(warmed: Warmed) -> None:
+    task = warmed.start(paths=["class-1"])
+    second = threading.Thread(target=warmer.main, args=(warmed.folder,), kwargs={"ends": True}, daemon=True)
+    with warm_tasks.only_runner(warmed.folder):
+        second.start()
+        second.join(0.3)
+        assert second.is_alive()
+        assert warmed.state(task).state == "waiting"
+        warmed.go()
+    second.join(10)
+    assert not second.is_alive()
+    assert len(warmed.reads()) == 20
+
+
 def test_the_runner_says_that_it_runs(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = []
 
@@ -135,5 +216,5 @@ def test_the_runner_says_that_it_runs(warmed: Warmed, monkeypatch: pytest.Monkey
     monkeypatch.setattr(warmer, "REST_S", 0.01)
     assert not warm_tasks.is_alive(warmed.folder)
     with pytest.raises(KeyboardInterrupt):
-        warmer.main(warmed.folder)
+        warmer.main(warmed.folder, ends=False)
     assert warm_tasks.is_alive(warmed.folder)

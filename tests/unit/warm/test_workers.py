@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_progress, warm_tasks, warm_workers
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import TaskError
 from manifests import save
-from warmed import Warmed
+from warmed import Warmed, describe
 
 FILES = {f"class-{number % 3}/{number:03}.bin": 1000 + number for number in range(60)}
 MOUNT = "/mnt/warmed/set/data"
@@ -134,10 +135,20 @@ def test_a_task_that_waits_can_be_cancelled(warmed: Warmed) -> None:
 
 def test_tasks_are_carried_out_in_turn(warmed: Warmed) -> None:
     first, second = warmed.start(paths=["class-0"]), warmed.start(paths=["class-1"])
-    order = sorted([first.id, second.id])
+    order = [first.id, second.id]
     assert warmed.go().startswith(order[0])
     assert warmed.go().startswith(order[1])
     assert [task.id for task, _ in warm_tasks.listed(warmed.folder)] == order
+
+
+def test_a_dataset_that_is_mounted_no_more_ends_its_task_and_no_other(warmed: Warmed) -> None:
+    node = warm_tasks.node(warmed.folder)
+    describe(warmed.folder, replace(node, datasets={**node.datasets, "gone": node.datasets["set"]}))
+    gone = warmed.start(paths=["class-0"], datasets=["gone"])
+    describe(warmed.folder, node)
+    after = warmed.start(paths=["class-1"])
+    assert warmed.go() == f"{gone.id}: incomplete, gone: not mounted on here any more"
+    assert warmed.go().startswith(f"{after.id}: done")
 
 
 def test_a_program_that_ends_is_started_again(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,9 @@ class Warm(Strict):
         False, description="Compare what was loaded with the manifest's digests; `only`: load nothing."
     )
     evict: Switch = Field(False, description="Give the files up.")
+    when_idle: Whole = Field(
+        0, description="Seconds to wait at most until no process reads on any node and no GPU computes; 0: not at all."
+    )
     background: Switch = Field(False, description="Return with the task's name; it goes on.")
     dry_run: Switch = Field(False, description="Say what would be done: bytes, requests, room, time.")
     replicas: Whole = Field(1, description="Copies of a block in the workers: 1.")
