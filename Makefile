@@ -11,7 +11,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
   --no-header
 
 .PHONY: help setup setup-dev setup-kubernetes site teardown test test-all lint docs lock lab lab-down \
-  bench bench-plan bench-nodes bench-manifest drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
+  bench bench-warm bench-plan bench-nodes bench-manifest drills $(addprefix test-,$(subst +, ,$(GROUPS_CI) $(GROUPS_ALL)))
 
 help: ## what can be made, with the usual time on two cores
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -101,7 +101,10 @@ lab-down: setup-dev ## takes it away
 	@python tests/lab/cluster down
 
 bench: setup-dev ## side by side in one run: our deployment, Alluxio's own defaults, s3fs, rclone, JuiceFS, the disk
-	@scripts/bench docs/bench.md
+	@scripts/bench bench docs/bench.md
+
+bench-warm: setup-dev ## 12 min: how long the same objects take to be on a node, by each way, and what readers notice
+	@scripts/bench warm docs/bench-warm.md
 
 bench-plan: setup ## the planner's cost per node
 	@python tools/bench_plan.py

@@ -66,7 +66,7 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
         folder.chmod(0o755)
         store = stack.enter_context(object_store(folder))
-        upload(store)
+        upload(store, SOURCE)
         bundle = stack.enter_context(deployed(NAME, 1000, "tuned", store))
         ours = bundle.target
         upstream = stack.enter_context(deployed(f"{NAME}-upstream", 2000, "upstream", store)).target
@@ -92,13 +92,13 @@ def main() -> None:
         Path(sys.argv[1]).write_text(markdown(text, result))
 
 
-def upload(store: ObjectStore) -> None:
-    """The sample into the bucket."""
+def upload(store: ObjectStore, source: Path) -> None:
+    """A sample into the bucket."""
     client = store.client()
     store.create_bucket(BUCKET)
-    files = [path for path in SOURCE.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    files = [path for path in source.rglob("*") if path.is_file() and not path.name.startswith(".")]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{PREFIX}/{p.relative_to(SOURCE)}"), files))
+        list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{PREFIX}/{p.relative_to(source)}"), files))
 
 
 @contextmanager
@@ -176,17 +176,22 @@ def shown(result: Check, chosen: dict[str, int], explained: str, starts: list[fl
     return "\n".join([*lines, *(aim.line() for aim in [*aims(dataset.rows), start])])
 
 
-def markdown(text: str, result: Check) -> str:
-    """docs/bench.md."""
+def machine() -> str:
+    """What the figures were taken on."""
     memory = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
     cpus = sum(line.startswith("processor") for line in Path("/proc/cpuinfo").read_text().splitlines())
     kernel = Path("/proc/sys/kernel/osrelease").read_text().strip()
-    machine = f"{cpus} processors, {int(memory.split()[1]) >> 20} GiB of memory, Linux {kernel}"
+    return f"{cpus} processors, {int(memory.split()[1]) >> 20} GiB of memory, Linux {kernel}"
+
+
+def markdown(text: str, result: Check) -> str:
+    """docs/bench.md."""
     foreign = result.datasets[0].foreign_cpu
     return f"""# Side by side
 
-Written by `make bench` on {result.made[:10]}: {machine}; store, services and readers on this one machine, other work on
-{foreign:.0%} of its processors between the passes. Ratios within the run carry over to other machines, figures do not.
+Written by `make bench` on {result.made[:10]}: {machine()}; store, services and readers on this one machine, other
+work on {foreign:.0%} of its processors between the passes. Ratios within the run carry over to other machines, figures
+do not.
 
 {SHAPE.images} small files and {SHAPE.shards} large ones, in one S3 store behind TLS. `mount` is this bundle's,
 `upstream` Alluxio's own defaults. s3fs, rclone and JuiceFS have caches of the same size in memory, too, and the same

@@ -56,15 +56,6 @@ def s3fs(store: ObjectStore, at: Place) -> None:
 
 def rclone(store: ObjectStore, at: Place) -> None:
     """rclone mount with its full VFS cache."""
-    access_key, secret_key = store.owner
-    remote = {
-        "TYPE": "s3",
-        "PROVIDER": "Other",
-        "ENDPOINT": store.endpoint,
-        "ACCESS_KEY_ID": access_key,
-        "SECRET_ACCESS_KEY": secret_key,
-        "FORCE_PATH_STYLE": "true",
-    }
     settings = {
         "ca-cert": store.ca_file,
         "vfs-cache-mode": "full",
@@ -77,18 +68,54 @@ def rclone(store: ObjectStore, at: Place) -> None:
     }
     command = [str(TOOLS / "rclone"), "mount", f"bench:{at.bucket}/{at.prefix}", str(at.mount)]
     command += [f"--{name}={value}" for name, value in settings.items()]
-    _run(
-        [*command, "--read-only", "--allow-other", "--daemon", "--no-modtime", "--no-checksum"],
-        {f"RCLONE_CONFIG_BENCH_{name}": value for name, value in remote.items()},
-    )
+    _run([*command, "--read-only", "--allow-other", "--daemon", "--no-modtime", "--no-checksum"], _remote(store))
+
+
+def rclone_copy(store: ObjectStore, at: Place) -> None:
+    """The objects copied to the cache folder, as a script before a job does."""
+    command = [str(TOOLS / "rclone"), "copy", f"bench:{at.bucket}/{at.prefix}", str(at.cache)]
+    _run([*command, f"--ca-cert={store.ca_file}", "--config=/dev/null", "--transfers=8"], _remote(store))
+
+
+def _remote(store: ObjectStore) -> dict[str, str]:
+    access_key, secret_key = store.owner
+    remote = {
+        "TYPE": "s3",
+        "PROVIDER": "Other",
+        "ENDPOINT": store.endpoint,
+        "ACCESS_KEY_ID": access_key,
+        "SECRET_ACCESS_KEY": secret_key,
+        "FORCE_PATH_STYLE": "true",
+    }
+    return {f"RCLONE_CONFIG_BENCH_{name}": value for name, value in remote.items()}
 
 
 def juicefs(store: ObjectStore, at: Place) -> None:
     """JuiceFS: it keeps files in a layout of its own, so they are copied in; names are kept in a database in memory."""
-    tool, meta = str(TOOLS / "juicefs"), f"sqlite3://{at.cache.parent}/juicefs.db"
-    access_key, secret_key = store.owner
-    keys = {"ACCESS_KEY": access_key, "SECRET_KEY": secret_key, "SSL_CERT_FILE": str(store.ca_file)}
+    keys, meta = _juicefs_keys(store), _juicefs_meta(at)
+    tool = str(TOOLS / "juicefs")
     _run([tool, "format", "--storage", "s3", "--bucket", f"{store.endpoint}/{at.bucket}", meta, "bench"], keys)
+    juicefs_mount(store, at)
+    shutil.copytree(at.source, at.mount, dirs_exist_ok=True)
+    _run([tool, "umount", str(at.mount)], {})
+    juicefs_mount(store, at, "--read-only", "-o", "allow_other")
+
+
+def juicefs_warm(at: Place) -> None:
+    """What a user of JuiceFS does before a job."""
+    _run([str(TOOLS / "juicefs"), "warmup", str(at.mount)], {})
+
+
+def juicefs_forget(store: ObjectStore, at: Place) -> None:
+    """Mounts it anew with an empty cache."""
+    _run([str(TOOLS / "juicefs"), "umount", str(at.mount)], {})
+    shutil.rmtree(at.cache)
+    at.cache.mkdir()
+    juicefs_mount(store, at, "--read-only", "-o", "allow_other")
+
+
+def juicefs_mount(store: ObjectStore, at: Place, *how: str) -> None:
+    """Mounts the file system of `juicefs`."""
     settings = {
         "cache-dir": at.cache,
         "cache-size": at.budget_mb,
@@ -97,12 +124,17 @@ def juicefs(store: ObjectStore, at: Place) -> None:
         "dir-entry-cache": TIMEOUT_S,
         "open-cache": TIMEOUT_S,
     }
-    command = [tool, "mount", meta, str(at.mount), "--background", "--no-usage-report"]
-    command += [f"--{name}={value}" for name, value in settings.items()]
-    _run(command, keys)
-    shutil.copytree(at.source, at.mount, dirs_exist_ok=True)
-    _run([tool, "umount", str(at.mount)], {})
-    _run([*command, "--read-only", "-o", "allow_other"], keys)
+    command = [str(TOOLS / "juicefs"), "mount", _juicefs_meta(at), str(at.mount), "--background", "--no-usage-report"]
+    _run([*command, *(f"--{name}={value}" for name, value in settings.items()), *how], _juicefs_keys(store))
+
+
+def _juicefs_meta(at: Place) -> str:
+    return f"sqlite3://{at.cache.parent}/juicefs.db"
+
+
+def _juicefs_keys(store: ObjectStore) -> dict[str, str]:
+    access_key, secret_key = store.owner
+    return {"ACCESS_KEY": access_key, "SECRET_KEY": secret_key, "SSL_CERT_FILE": str(store.ca_file)}
 
 
 PEERS = {"s3fs": s3fs, "rclone": rclone, "juicefs": juicefs}

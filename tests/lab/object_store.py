@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 WEED = Path(sys.executable).with_name("weed")
-HTTPS_PORT = 17834
+HTTPS_PORT, METRICS_PORT = 17834, 17835
 SERVICES = ("master", "volume", "filer", "s3")
 TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 SETTINGS = {
@@ -31,6 +32,7 @@ SETTINGS = {
     "s3": "true",
     "s3.port": 17833,
     "s3.port.https": HTTPS_PORT,
+    "metricsPort": METRICS_PORT,
     "s3.port.iceberg": 0,
     "s3.port.lance": 0,
 }
@@ -60,6 +62,13 @@ class ObjectStore:
         """Bytes that the store's process has written anywhere, to its readers above all."""
         fields = dict(line.split(": ") for line in Path(f"/proc/{self.pid}/io").read_text().splitlines())
         return int(fields["wchar"])
+
+    def requests(self) -> int:
+        """S3 requests that it has answered."""
+        host = self.endpoint.split("/")[2].partition(":")[0]
+        with urllib.request.urlopen(f"http://{host}:{METRICS_PORT}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(int(float(line.split()[-1])) for line in lines if line.startswith("SeaweedFS_s3_request_total{"))
 
     def client(self) -> Any:
         """A client with the owner's key."""

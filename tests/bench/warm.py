@@ -1,0 +1,287 @@
+"""`make bench-warm`: how long the same objects take to be on a node, by each way, and what readers notice meanwhile.
+
+One S3 store behind all ways; each begins without a byte on the node, in interleaved rounds, and is followed by a read
+of every digest. Needs root: page caches are dropped and mounts made.
+usage: warm.py [FILE]      writes the result as Markdown to FILE, too
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from typing import NamedTuple
+
+import leftovers
+import peers
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import Entry
+from bench import BUCKET, BUDGET_MB, PREFIX, STAGES, WORK, in_memory, machine, upload
+from bundle import playbook, podman, succeed
+from object_store import ObjectStore, object_store
+from peers import Place, mounted
+
+from alluxio_fuse.dataset import sample
+
+NAME = "bench-warm"
+SOURCE = Path(f"/var/lib/{NAME}-sample")
+STATE = Path(f"/var/lib/{NAME}")
+SHAPE = sample.Shape(images=2000, shards=4)
+ROUNDS = 3
+READERS = 4
+WATCHED_S = 15.0  # readers are watched so long
+LIMIT = 4  # of the rate without a limit, the part that a limited task may take
+VERIFIED = 8  # processes that compare digests
+
+
+class Took(NamedTuple):
+    """What bringing all objects took."""
+
+    seconds: float
+    cpu: float
+    requests: int
+    sent: int
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to bring the objects: how a node comes to have none, how it gets them, and what is wrong with them then."""
+
+    forget: Callable[[], object]
+    bring: Callable[[], object]
+    wrong: Callable[[], int]
+
+
+def main() -> None:
+    """Deploys, measures, shows, takes everything away."""
+    leftovers.remove()
+    leftovers.label_processes()
+    sample.make(SOURCE, SHAPE)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
+        folder.chmod(0o755)
+        store = stack.enter_context(object_store(folder))
+        upload(store, SOURCE)
+        stack.enter_context(deployed(store))
+        _, entries = reader.load(str(STATE / "manifests/set.jsonl"))
+        memory = stack.enter_context(in_memory())
+        juicefs, copied = (
+            Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE) for name in ("juicefs", "copy")
+        )
+        stack.enter_context(mounted("juicefs", store, juicefs))
+        copied.cache.mkdir()
+        ways = {
+            "task, into workers": Way(lambda: task("--evict"), task, lambda: task("--verify-only")),
+            "task, onto the stage": Way(
+                forget_stage, lambda: task("--into", "stage"), lambda: task("--into", "stage", "--verify-only")
+            ),
+            "alluxio fs load": Way(lambda: task("--evict"), fs_load, lambda: task("--verify-only")),
+            "juicefs warmup": Way(
+                lambda: peers.juicefs_forget(store, juicefs),
+                lambda: peers.juicefs_warm(juicefs),
+                lambda: compared(juicefs.mount, entries),
+            ),
+            "rclone copy": Way(
+                lambda: empty(copied.cache),
+                lambda: peers.rclone_copy(store, copied),
+                lambda: compared(copied.cache, entries),
+            ),
+        }
+        took = rounds(ways, store)
+        rate = sum(entry.size for entry in entries) / median(one.seconds for one in took["task, into workers"])
+        noticed = notice(entries, int(rate / LIMIT))
+    text = shown(took, entries, noticed)
+    print(text)
+    if sys.argv[1:]:
+        Path(sys.argv[1]).write_text(markdown(text))
+
+
+@contextmanager
+def deployed(store: ObjectStore) -> Iterator[None]:
+    """The objects as two datasets: `set`, which ways bring, and `hot`, which readers read from the client cache."""
+    common = {"source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}
+    keys = {"access_key": store.access_key, "secret_key": store.secret_key}
+    variables = {
+        "alluxio_name": NAME,
+        "alluxio_environment": NAME,
+        "alluxio_port_offset": 1000,
+        "alluxio_datasets": [{"name": "set", "stage": "require", **common}, {"name": "hot", **common}],
+        "alluxio_credentials": {"set": keys, "hot": keys},
+    }
+    with leftovers.deployment(variables):
+        for stage in STAGES:
+            print(f"{NAME}: {stage}", flush=True)
+            succeed(playbook(f"playbooks/{stage}.yml", **variables))
+        succeed(playbook("playbooks/warm.yml", **variables, alluxio_warm={"verify": "only"}))
+        yield
+
+
+def task(*how: str, dataset: str = "set") -> int:
+    """A warm-up task of the node, waited for; its exit code."""
+    command = [str(STATE / "warm/alluxio-warm"), "start", "--dataset", dataset, "--quiet", *how]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stdout, done.stderr, flush=True)
+    return done.returncode
+
+
+def forget_stage() -> None:
+    """Neither a copy, nor blocks in workers."""
+    task("--into", "stage", "--evict")
+    task("--evict")
+
+
+def fs_load() -> None:
+    """Alluxio's own command, until it says that it has succeeded."""
+    alluxio = ("exec", f"{NAME}-master", "/opt/alluxio/bin/alluxio", "fs", "load", "/set")
+    podman(*alluxio, "--submit")
+    while True:
+        lines = podman(*alluxio, "--progress", "--format", "JSON").splitlines()
+        state = json.loads(next(line for line in lines if line.startswith("{")))
+        if state["mJobState"] == "SUCCEEDED":
+            return
+        assert state["mJobState"] == "RUNNING", state
+
+
+def empty(folder: Path) -> None:
+    """Removes what a folder holds."""
+    subprocess.run(["find", str(folder), "-mindepth", "1", "-delete"], check=True)
+
+
+def compared(root: Path, entries: list[Entry]) -> int:
+    """Files whose digest is another one."""
+    return int(reader.verify(str(root), entries, VERIFIED)["wrong"])
+
+
+def rounds(ways: dict[str, Way], store: ObjectStore) -> dict[str, list[Took]]:
+    """Each way in turn, several times. A way that brings other bytes ends the bench."""
+    took: dict[str, list[Took]] = {name: [] for name in ways}
+    for _ in range(ROUNDS):
+        for name, way in ways.items():
+            way.forget()
+            Path("/proc/sys/vm/drop_caches").write_text("3\n")
+            begin, busy, asked, sent = time.monotonic(), reader.busy_seconds(), store.requests(), store.sent()
+            way.bring()
+            seconds, cpu = time.monotonic() - begin, reader.busy_seconds() - busy
+            took[name].append(Took(seconds, cpu, store.requests() - asked, store.sent() - sent))
+            if way.wrong():
+                raise SystemExit(f"{name}: it brought other bytes")
+            print(f"  {name:22} {seconds:6.1f} s", flush=True)
+    return took
+
+
+class Watched(NamedTuple):
+    """Latencies of small files in milliseconds, and files per second."""
+
+    p50: float
+    p99: float
+    files_per_s: float
+
+
+def notice(entries: list[Entry], limit: int) -> dict[str, list[Watched]]:
+    """What readers of the client cache notice of a load: at half of what they can, and at all of it."""
+    small = [entry for entry in entries if entry.size < 1 << 20]
+    capacity = median(watched(small, None).files_per_s for _ in range(ROUNDS))
+    loads = {"no task": None, f"a task at {limit >> 20} MiB/s": str(limit), "a task without a limit": "0"}
+    found: dict[str, list[Watched]] = {}
+    for _ in range(ROUNDS):
+        for pace, files_per_s in (("half", capacity / 2), ("saturated", None)):
+            for load, bandwidth in loads.items():
+                if bandwidth is not None:
+                    task("--evict")
+                    begun = begin_load(bandwidth)
+                found.setdefault(f"{pace}, {load}", []).append(watched(small, files_per_s))
+                if bandwidth is not None:
+                    subprocess.run([STATE / "warm/alluxio-warm", "cancel", begun], check=False, capture_output=True)
+                    subprocess.run([STATE / "warm/alluxio-warm", "watch", begun], check=False, capture_output=True)
+    return found
+
+
+def begin_load(bandwidth: str) -> str:
+    """A task that goes on while readers are watched; its name."""
+    command = [STATE / "warm/alluxio-warm", "start", "--dataset", "set", "--bandwidth", bandwidth, "--background"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def watched(entries: list[Entry], files_per_s: float | None) -> Watched:
+    """Processes that read whole files for a while, each at its share of a rate, or as fast as it can."""
+    pause = 0.0 if files_per_s is None else READERS / files_per_s
+    root = f"/mnt/{NAME}/hot/data"
+
+    def read(seeds: list[int]) -> list[float]:
+        order, times, until = random.Random(seeds[0]), list[float](), time.monotonic() + WATCHED_S
+        following = time.monotonic()
+        while time.monotonic() < until:
+            begin = time.monotonic()
+            Path(root, order.choice(entries).path).read_bytes()
+            times.append(time.monotonic() - begin)
+            following += pause
+            time.sleep(max(0.0, following - time.monotonic()))
+        return times
+
+    times = [value for share in reader.fork_map(read, [[seed] for seed in range(READERS)]) for value in share]
+    cuts = quantiles(times, n=100)
+    return Watched(cuts[49] * 1e3, cuts[98] * 1e3, len(times) / WATCHED_S)
+
+
+def shown(took: dict[str, list[Took]], entries: list[Entry], noticed: dict[str, list[Watched]]) -> str:
+    """Two tables of medians."""
+    files, size = len(entries), sum(entry.size for entry in entries)
+    lines = [f"{files} files, {size / 1e6:.0f} MB, every digest compared after each; medians of {ROUNDS}", ""]
+    heading = f"  {'way':22} {'s':>7} {'(min-max)':>13} {'files/s':>8} {'MB/s':>6} {'CPU s/GB':>9} {'requests':>9}"
+    lines.append(f"{heading} {'of size':>8}")
+    for name, rows in took.items():
+        seconds = median(one.seconds for one in rows)
+        span = f"{min(one.seconds for one in rows):.1f}-{max(one.seconds for one in rows):.1f}"
+        lines.append(
+            f"  {name:22} {seconds:7.1f} {span:>13} {files / seconds:8.0f} {size / seconds / 1e6:6.0f}"
+            f" {median(one.cpu for one in rows) / size * 1e9:9.1f} {median(one.requests for one in rows):9.0f}"
+            f" {median(one.sent for one in rows) / size:8.2f}"
+        )
+    lines += ["", f"small files from the client cache, {READERS} readers", ""]
+    lines.append(f"  {'readers, and meanwhile':40} {'files/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'p99, ratio':>11}")
+    for name, seen in noticed.items():
+        alone = noticed[f"{name.partition(',')[0]}, no task"]
+        ratio = median(one.p99 / before.p99 for one, before in zip(seen, alone, strict=True))
+        lines.append(
+            f"  {name:40} {median(one.files_per_s for one in seen):8.0f} {median(one.p50 for one in seen):7.2f}"
+            f" {median(one.p99 for one in seen):7.2f} {ratio:11.2f}"
+        )
+    return "\n".join(lines)
+
+
+def markdown(text: str) -> str:
+    """docs/bench-warm.md."""
+    return f"""# Time to warm
+
+Written by `make bench-warm` on {time.strftime("%Y-%m-%d", time.gmtime())}: {machine()}; store, services, ways and
+readers on this one machine. Ratios within the run carry over to other machines, figures do not.
+
+{SHAPE.images} small files and {SHAPE.shards} large ones in one S3 store behind TLS. Each way begins without a byte on
+the node and without pages. CPU seconds are the whole machine's, the store's included, for each GB of the dataset.
+`of size`: what the store's process wrote, TLS and its own files included, for each byte of the dataset. JuiceFS keeps
+objects of its own, so its requests are for those.
+
+```text
+{text}
+```
+
+The second table is what a training notices. `half`: readers ask for half of what they can read. A limit is for that
+case; who reads as fast as the node can shares its processors with whatever else runs.
+"""
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was deployed is taken away on the way out
+    main()
+    print(f"bench    {time.monotonic() - started:.0f} s")
