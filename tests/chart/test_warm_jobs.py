@@ -15,6 +15,7 @@ from alluxio_fuse.kubernetes.warming import runner_job
 from alluxio_fuse.plan import Plan, plan
 
 TASK = "20260102-030405-0a1b"
+ACCOUNT = "alluxio-fuse-warm-release"
 COMMAND = "/var/lib/alluxio-fuse/warm/alluxio-warm"
 
 
@@ -80,16 +81,18 @@ def test_what_nobody_holds_whole_gets_no_job(helm: Helm) -> None:
     assert not any("clicks" in name for name in made)
 
 
-def test_names_fit(helm: Helm) -> None:
-    """Of objects, and of the labels of their pods, with the longest name that a dataset may have."""
+def test_names_fit(cluster: list[str], helm: Helm) -> None:
+    """Of Jobs, their pods and the Jobs of CronJobs, with the longest name of a dataset and nodes with domains."""
     name = "d" * 30
     said = {**SAID, "alluxio_datasets": [{**SAID["alluxio_datasets"][0], "name": name}]}
-    long = plan(fleet(said))
+    hosts = fleet(said)
+    long = plan({f"{host}.{'node-pool.' * 3}example.org": about for host, about in hosts.items()})
     made = jobs(long, of_release(helm, long))["items"]
-    lengths = {one["metadata"]["name"]: len(one["metadata"]["name"]) for one in made}
-    assert len(lengths) >= 6
-    assert all(lengths[one["metadata"]["name"]] <= 52 for one in made if one["kind"] == "CronJob"), lengths
-    assert max(lengths.values()) <= 63
+    names = [one["metadata"]["name"] for one in made]
+    assert len([one for one in names if one.startswith("warm-d")]) == len(set(names) - {ACCOUNT}) - 2 == 4
+    assert all(len(f"{one['metadata']['name']}-29300000-0") <= 63 for one in made if one["kind"] == "CronJob")
+    apply(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "alluxio-fuse"}}])
+    apply(cluster, made, "--dry-run=server", "--validate=strict")
 
 
 def test_who_releases_may_do_nothing_else(daemonsets: list[Object], planned: Plan) -> None:  # noqa: F811

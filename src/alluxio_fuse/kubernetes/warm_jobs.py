@@ -11,7 +11,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import warm_command, 
 from alluxio_fuse import names, warm
 from alluxio_fuse.kubernetes import examples
 from alluxio_fuse.kubernetes.objects import Object, on_hosts
-from alluxio_fuse.kubernetes.warming import KEPT_S, NAME, Resources, about, template
+from alluxio_fuse.kubernetes.warming import KEPT_S, Resources, about, template
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.values import PlannedDataset
 
@@ -20,7 +20,9 @@ PATIENCE_S: Final = 1800  # after which a training begins, warm or not
 _LONGEST_S: Final = 12 * 3600  # of a Job that warms
 _TRIES: Final = 2  # for each pod, of a task that cannot finish
 _RELEASES: Final = 6  # tries
-_CRON_NAME: Final = 52  # characters: its Jobs have eleven more
+#: Characters of names: with its index, that of a Job is the hostname of a pod, 63 at most; those of a CronJob have
+#: eleven more.
+_NAME, _CRON_NAME = 57, 46
 _ANYBODY: Final = 1000
 _EACH: Final = "alluxio-fuse/warms"  # label of pods of which a node runs one at a time
 _UNTOUCHED: Final[Object] = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
@@ -61,7 +63,7 @@ def _is_staged(plan: Plan, dataset: PlannedDataset, host: str) -> bool:
 def _of(plan: Plan, dataset: PlannedDataset, daemonsets: Resources) -> Iterator[Object]:
     warms = []
     for share in _shares(plan, dataset):
-        warms.append(names.fitting(share.name, NAME))
+        warms.append(names.fitting(share.name, _NAME))
         yield _job(plan, warms[-1], _warming(plan, dataset, share, daemonsets, warms[-1]))
         nightly = names.fitting(f"{share.name}-nightly", _CRON_NAME)
         yield {
@@ -86,7 +88,8 @@ def _shares(plan: Plan, dataset: PlannedDataset) -> Iterator[_Share]:
     """What one Job each does: of a staged dataset the copy of one node; of others what the nodes of a pool load."""
     hosts = warm.mounting(plan)
     if _into(plan, dataset) == "stage":
-        yield from (_Share(f"warm-{dataset['name']}-{host}", [host], 0, 1) for host in hosts)
+        for host in hosts:
+            yield _Share(f"warm-{dataset['name']}-{host.replace('.', '-')}", [host], 0, 1)
         return
     before = 0
     for pool in plan.fleet["pools"].amount:
@@ -169,7 +172,7 @@ def _release(plan: Plan, training: Object, warms: list[str], daemonsets: Resourc
     released = _fails_on(container, warm_command.NOT_WARM)
     return _job(
         plan,
-        names.fitting(f"release-{training['name']}", NAME),
+        names.fitting(f"release-{training['name']}", _NAME),
         {
             "ttlSecondsAfterFinished": KEPT_S,
             "backoffLimit": _RELEASES,

@@ -15,7 +15,7 @@ from alluxio_fuse.programs import Folder
 
 COMPONENT: Final = "warm"
 KEPT_S: Final = 3600  # of a Job that has ended, so that its log can be read
-NAME: Final = 63  # characters of a Job's name, which is a label of its pods
+_NAME: Final = 63  # characters of a Job's name, which is a label of its pods
 _KILLS: Final = 20  # of the pod of one node
 _CONFIGURE: Final = "configure-fuse"  # the chart's name of the container that writes the configuration
 _CONF: Final = "/opt/alluxio/conf"
@@ -31,7 +31,7 @@ def runner_job(plan: Plan, host: str, daemonsets: Resources, task: str) -> Objec
     """A Job with one pod on `host`, which carries out what waits there."""
     folder = warm.tasks_folder(plan, host)
     made = template(plan, [host], daemonsets, warm.runner(folder, warmer.ENDS))
-    name = names.fitting(f"{plan.name}-{COMPONENT}-{task}-{list(plan.nodes).index(host)}", NAME)
+    name = names.fitting(f"{plan.name}-{COMPONENT}-{task}-{list(plan.nodes).index(host)}", _NAME)
     spec = {"ttlSecondsAfterFinished": KEPT_S, "backoffLimit": _KILLS, "template": made}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": about(plan, name), "spec": spec}
 
