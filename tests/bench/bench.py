@@ -66,6 +66,7 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
         folder.chmod(0o755)
         store = stack.enter_context(object_store(folder))
+        store.create_bucket(BUCKET)
         upload(store, SOURCE)
         bundle = stack.enter_context(deployed(NAME, 1000, "tuned", store))
         ours = bundle.target
@@ -92,13 +93,12 @@ def main() -> None:
         Path(sys.argv[1]).write_text(markdown(text, result))
 
 
-def upload(store: ObjectStore, source: Path) -> None:
-    """A sample into the bucket."""
+def upload(store: ObjectStore, source: Path, prefix: str = PREFIX) -> None:
+    """A sample into the bucket, which is there."""
     client = store.client()
-    store.create_bucket(BUCKET)
     files = [path for path in source.rglob("*") if path.is_file() and not path.name.startswith(".")]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{PREFIX}/{p.relative_to(source)}"), files))
+        list(pool.map(lambda p: client.upload_file(str(p), BUCKET, f"{prefix}/{p.relative_to(source)}"), files))
 
 
 @contextmanager

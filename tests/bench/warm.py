@@ -8,6 +8,7 @@ usage: warm.py [FILE]      writes the result as Markdown to FILE, too
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -36,6 +37,7 @@ NAME = "bench-warm"
 SOURCE = Path(f"/var/lib/{NAME}-sample")
 STATE = Path(f"/var/lib/{NAME}")
 SHAPE = sample.Shape(images=2000, shards=4)
+HOT = "hot"
 ROUNDS = 3
 READERS = 4
 WATCHED_S = 15.0  # readers are watched so long
@@ -70,7 +72,9 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{NAME}-", dir="/var/lib")))
         folder.chmod(0o755)
         store = stack.enter_context(object_store(folder))
-        upload(store, SOURCE)
+        store.create_bucket(BUCKET)
+        for prefix in (PREFIX, HOT):
+            upload(store, SOURCE, prefix)
         stack.enter_context(deployed(store))
         _, entries = reader.load(str(STATE / "manifests/set.jsonl"))
         memory = stack.enter_context(in_memory())
@@ -107,14 +111,17 @@ def main() -> None:
 
 @contextmanager
 def deployed(store: ObjectStore) -> Iterator[None]:
-    """The objects as two datasets: `set`, which ways bring, and `hot`, which readers read from the client cache."""
-    common = {"source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}
+    """The objects as dataset `set`, which ways bring, and once more as `hot`, which readers read meanwhile."""
+    sources = {name: f"s3://{BUCKET}/{prefix}" for name, prefix in (("set", PREFIX), ("hot", HOT))}
     keys = {"access_key": store.access_key, "secret_key": store.secret_key}
     variables = {
         "alluxio_name": NAME,
         "alluxio_environment": NAME,
         "alluxio_port_offset": 1000,
-        "alluxio_datasets": [{"name": "set", "stage": "require", **common}, {"name": "hot", **common}],
+        "alluxio_datasets": [
+            {"name": name, "source": source, "s3": store.s3, "stage": "require" if name == "set" else "off"}
+            for name, source in sources.items()
+        ],
         "alluxio_credentials": {"set": keys, "hot": keys},
     }
     with leftovers.deployment(variables):
@@ -213,7 +220,10 @@ def begin_load(bandwidth: str) -> str:
 
 
 def watched(entries: list[Entry], files_per_s: float | None) -> Watched:
-    """Processes that read whole files for a while, each at its share of a rate, or as fast as it can."""
+    """Processes that read whole files for a while, each at its share of a rate, or as fast as it can.
+
+    They let go of a file's pages, so that the next one to read it asks FUSE again.
+    """
     pause = 0.0 if files_per_s is None else READERS / files_per_s
     root = f"/mnt/{NAME}/hot/data"
 
@@ -222,8 +232,10 @@ def watched(entries: list[Entry], files_per_s: float | None) -> Watched:
         following = time.monotonic()
         while time.monotonic() < until:
             begin = time.monotonic()
-            Path(root, order.choice(entries).path).read_bytes()
-            times.append(time.monotonic() - begin)
+            with Path(root, order.choice(entries).path).open("rb", buffering=0) as file:
+                file.read()
+                times.append(time.monotonic() - begin)
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             following += pause
             time.sleep(max(0.0, following - time.monotonic()))
         return times

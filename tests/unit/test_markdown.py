@@ -15,6 +15,7 @@ README_LINES = 120
 # A row of a Markdown table cannot be wrapped, nor can what a program printed.
 GENERATED = {
     "charts/alluxio-fuse/README.md": "`python tools/chart_files.py`: a table of every value",
+    "docs/bench-warm.md": "`make bench-warm`: tables as they were printed",
     "docs/bench.md": "`make bench`: tables as they were printed",
     "docs/plans.md": "`make docs`: plans as they were printed",
     "docs/stores.md": "`make docs`: tables of stores and schemes",
