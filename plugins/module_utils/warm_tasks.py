@@ -199,9 +199,9 @@ def ask(folder: str, name: str, wanted: str) -> bool:
                 return False
             changed = replace(task, wanted="cancel")
         else:
-            if not is_ended(task, state):
+            if not is_ended(task, state) and task.wanted == "run":
                 return False
-            changed = replace(task, wanted="run", attempt=task.attempt + 1)
+            changed = replace(task, wanted="run", attempt=task.attempt + is_ended(task, state))
         _write(_of(folder, name) / TASK, dataclasses.asdict(changed))
         return True
 

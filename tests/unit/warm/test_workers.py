@@ -133,6 +133,15 @@ def test_a_task_that_waits_can_be_cancelled(warmed: Warmed) -> None:
     assert not warm_tasks.ask(warmed.folder, task.id, "cancel")
 
 
+def test_a_cancel_that_was_not_heard_yet_is_taken_back(warmed: Warmed) -> None:
+    task = warmed.start(paths=["class-0"])
+    assert warm_tasks.ask(warmed.folder, task.id, "cancel")
+    assert warm_tasks.ask(warmed.folder, task.id, "run")
+    assert not warm_tasks.ask(warmed.folder, task.id, "run")
+    warmed.go()
+    assert (warmed.state(task).state, warmed.state(task).attempt) == ("done", 1)
+
+
 def test_tasks_are_carried_out_in_turn(warmed: Warmed) -> None:
     first, second = warmed.start(paths=["class-0"]), warmed.start(paths=["class-1"])
     order = [first.id, second.id]
