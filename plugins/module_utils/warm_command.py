@@ -39,12 +39,11 @@ def main(folder: str, arguments: Sequence[str] | None = None) -> int:
     said = _parser().parse_args(arguments)
     try:
         return int(said.verb(folder, said))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"alluxio-warm: {error}", file=sys.stderr)
-        return REFUSED
-    except OSError as error:  # of this node, and of this moment: a Job makes another pod
-        print(f"alluxio-warm: {error}", file=sys.stderr)
-        return CODES[warm_tasks.INCOMPLETE]
+        # what its node cannot do at this moment, a Job tries again in another pod
+        again = isinstance(error, OSError) and getattr(said, "carry_out", False)
+        return CODES[warm_tasks.INCOMPLETE] if again else REFUSED
 
 
 def text(one: dict[str, Any]) -> str:

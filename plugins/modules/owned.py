@@ -10,7 +10,7 @@ description:
   - Writes down what a deployment is about to make on a node, before it is made; strikes it out after it was removed.
   - What the record already names keeps the data of its first writing, which knew the state before.
   - An item with C(contents) or C(new) in its data must be absent, or an empty folder, when the record first names it,
-    and a unit must have no file; anything else there is somebody else's, and is refused before anything is written.
+    and a unit must have no file; anything else there is somebody else's, and the module refuses it before it writes.
   - Any other folder that is there already is recorded with C(before), its uid, gid and mode, so that removal leaves it.
   - The record is written atomically, and locked while it is changed, so that two runs at once lose nothing; an empty
     one is removed.

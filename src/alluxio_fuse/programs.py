@@ -89,11 +89,12 @@ def placed(plan: Plan, program: Program) -> dict[str, Any] | None:
     return {**about, "digest": digest({**about, "programs": program.files}, plan.fleet["image"].amount)}
 
 
-def owned(role: str, made: dict[str, Any] | None) -> list[dict[str, Any]]:
+def owned(plan: Plan, role: str, made: dict[str, Any] | None) -> list[dict[str, Any]]:
     """Items of the ownership record for what was placed."""
     if made is None:
         return []
-    return [owned_item(role, "container" if "volumes" in made else "unit", made["name"], False, False)]
+    kind = "container" if plan.capabilities.runs_cluster else "unit"
+    return [owned_item(role, kind, made["name"], False, False)]
 
 
 def volume(folder: Folder) -> str:

@@ -57,7 +57,7 @@ def staged(plan: Plan, host: str) -> Staged:
     if datasets:
         parts = (keeper.ASSIGNMENTS, keeper.PROGRAM)
         owned += [owned_item(ROLE, "directory", f"{state_dir}/{part}", True, False) for part in parts]
-    return Staged(datasets, folders, files, kept, [*owned, *programs.owned(ROLE, kept)])
+    return Staged(datasets, folders, files, kept, [*owned, *programs.owned(plan, ROLE, kept)])
 
 
 def stage_left(planned: Items, owned: Items) -> list[dict[str, Any]]:

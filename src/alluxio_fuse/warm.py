@@ -66,7 +66,7 @@ def warm_up(plan: Plan, host: str, hosts: Sequence[str]) -> WarmUp:
         {"path": f"{folder}/{warm_tasks.NODE}", "content": json.dumps(node, indent=1) + "\n", "mode": "0644"},
     ]
     made = programs.placed(plan, _program(plan, host, files[:-1]))
-    owned = [owned_item(ROLE, "directory", folder, True, False), *programs.owned(ROLE, made)]
+    owned = [owned_item(ROLE, "directory", folder, True, False), *programs.owned(plan, ROLE, made)]
     share = {"place": list(hosts).index(host), "nodes": len(hosts)}
     mount_root = plan.nodes[host]["node"]["mount_root"].amount
     return WarmUp(folder, mount_root, node, share, files, made, owned)

@@ -43,7 +43,7 @@ def deployed(job: Job, before: Any) -> Run:
 
 @pytest.fixture(scope="module")
 def sizes(job: Job) -> dict[str, int]:
-    """Bytes of each file that tasks bring: hidden ones are nobody's training data."""
+    """Bytes of each file that tasks bring: they leave hidden ones out."""
     sample = Path(job.cluster.settings["lab_sample"])
     shown = [name for name in sample_digests(sample) if not name.startswith("./.")]
     return {name: (sample / name).stat().st_size for name in shown}

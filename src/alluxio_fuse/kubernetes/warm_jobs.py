@@ -29,9 +29,14 @@ _UNTOUCHED: Final[Object] = {"action": "Ignore", "onPodConditions": [{"type": "D
 
 
 class _Share(NamedTuple):
-    """What one Job does. before: how many pods of other Jobs have shares before its own; of: how many there are."""
+    """What one Job does.
+
+    into: where it brings the files. before: how many pods of other Jobs have shares before its own; of: how many there
+    are.
+    """
 
     name: str
+    into: str
     hosts: list[str]
     before: int
     of: int
@@ -44,7 +49,7 @@ def jobs(plan: Plan, daemonsets: Resources) -> Object:
     another one lets it begin as soon as the dataset is warm, so that no GPU waits. A dataset that workers cannot hold
     is left out, unless each node stages all of it.
     """
-    made = [one for dataset in plan.datasets if _into(plan, dataset) for one in _of(plan, dataset, daemonsets)]
+    made = [one for dataset in plan.datasets for one in _of(plan, dataset, daemonsets)]
     return {"apiVersion": "v1", "kind": "List", "items": [*_account(plan, made), *made]}
 
 
@@ -61,8 +66,10 @@ def _is_staged(plan: Plan, dataset: PlannedDataset, host: str) -> bool:
 
 
 def _of(plan: Plan, dataset: PlannedDataset, daemonsets: Resources) -> Iterator[Object]:
-    warms = []
-    for share in _shares(plan, dataset):
+    shares, warms = list(_shares(plan, dataset)), []
+    if not shares:
+        return
+    for share in shares:
         warms.append(names.fitting(share.name, _NAME))
         yield _job(plan, warms[-1], _warming(plan, dataset, share, daemonsets, warms[-1]))
         nightly = names.fitting(f"{share.name}-nightly", _CRON_NAME)
@@ -85,17 +92,21 @@ def _of(plan: Plan, dataset: PlannedDataset, daemonsets: Resources) -> Iterator[
 
 
 def _shares(plan: Plan, dataset: PlannedDataset) -> Iterator[_Share]:
-    """What one Job each does: of a staged dataset the copy of one node; of others what the nodes of a pool load."""
-    hosts = warm.mounting(plan)
-    if _into(plan, dataset) == "stage":
+    """What one Job each does: of a staged dataset the copy of one node; of others what the nodes of a pool load.
+
+    Nothing, where neither the stage nor the workers hold all of it.
+    """
+    hosts, into = warm.mounting(plan), _into(plan, dataset)
+    if into == "stage":
         for host in hosts:
-            yield _Share(f"warm-{dataset['name']}-{host.replace('.', '-')}", [host], 0, 1)
+            yield _Share(f"warm-{dataset['name']}-{host.replace('.', '-')}", into, [host], 0, 1)
+    if into != "workers":
         return
     before = 0
     for pool in plan.fleet["pools"].amount:
         if dataset["name"] in plan.mounts(pool.nodes[0]):
             name = "-".join(filter(None, ("warm", dataset["name"], pool.name)))
-            yield _Share(name, pool.nodes, before, len(hosts))
+            yield _Share(name, into, pool.nodes, before, len(hosts))
             before += len(pool.nodes)
 
 
@@ -112,7 +123,7 @@ def _warming(plan: Plan, dataset: PlannedDataset, share: _Share, daemonsets: Res
         f"{warm.tasks_folder(plan, share.hosts[0])}/{warm.COMMAND}",
         *("start", "--task=$(JOB)-$(JOB_UID)-$(JOB_COMPLETION_INDEX)", "--carry-out"),
         f"--share=$(JOB_COMPLETION_INDEX)+{share.before}/{share.of}",
-        *(f"--into={_into(plan, dataset)}", f"--dataset={dataset['name']}"),
+        *(f"--into={share.into}", f"--dataset={dataset['name']}"),
     ]
     made = template(plan, share.hosts, daemonsets, command, "Never")
     made["metadata"]["labels"][_EACH] = name

@@ -67,6 +67,8 @@ def test_refused_is_2_with_every_line(warmed: Warmed, run, tmp_path: Path) -> No
     assert said.startswith("alluxio-warm: is below none of /mnt/warmed/set/data:\n  line 3: '/elsewhere'\n")
     assert "line 2: 'none'" in said
     assert run("start", "--bandwidth", "200M")[0] == 2
+    assert run("start", "--filelist", str(tmp_path / "away"))[0] == 2
+    assert run("start", "--filelist", str(tmp_path / "away"), "--carry-out")[0] == 1, "a Job makes another pod"
     assert run("start", "--share", "3/3")[0] == 2
     assert run("start", "--dataset", "other")[1] == "alluxio-warm: datasets: other: here mounts set\n"
     assert run("watch", "20260101-000000-abcd")[1].startswith("alluxio-warm: there is no task")

@@ -54,7 +54,7 @@ def test_a_job_that_is_gone_is_not_waited_for() -> None:
 
 
 def test_an_api_that_does_not_answer_is_asked_again() -> None:
-    """A training that nobody lets begin waits for ever."""
+    """The training stays suspended until the program reaches the API."""
     api = Api(a=["Complete"])
     away = [OSError("too many requests"), OSError("gone")]
 
