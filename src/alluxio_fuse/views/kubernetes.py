@@ -211,18 +211,17 @@ def release_pods(
 
 @dataclass(frozen=True)
 class WarmPods:
-    """What carries warm-up tasks out: the job of a host for a task, None without one; jobs for users to begin with."""
+    """What carries warm-up tasks out: for a task the job of a host, else the jobs for users to begin with."""
 
-    job: Object | None
-    jobs: Object
+    job: Object | None = None
+    jobs: Object | None = None
 
 
 def warm_pods(plan: Plan, host: str, daemonsets: Resources, task: str = "") -> WarmPods:
     """What carries warm-up tasks out; daemonsets: of the release, whose FUSE has the configuration of a client."""
-    return WarmPods(
-        job=warming.runner_job(plan, host, daemonsets, task) if task else None,
-        jobs=warm_jobs.jobs(plan, daemonsets),
-    )
+    if task:
+        return WarmPods(job=warming.runner_job(plan, host, daemonsets, task))
+    return WarmPods(jobs=warm_jobs.jobs(plan, daemonsets))
 
 
 @dataclass(frozen=True)
