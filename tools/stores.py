@@ -12,7 +12,7 @@ _HEAD = """\
 # Object stores and other sources
 
 Generated from `src/alluxio_fuse/plan/stores.py` by `make docs`; do not edit. A dataset's `source` is `file://`,
-`s3://`, [`oss://`](datasets.md#alibaba-cloud-oss), [`hdfs://`](datasets.md#hdfs) or
+`s3://`, [`oss://`](datasets.md#alibaba-cloud-oss), [`hdfs://`](datasets.md#hdfs), [`nfs://`](datasets.md#nfs) or
 [`pvc://`](datasets.md#a-claim-of-kubernetes). Any other scheme is refused with its line of this page. SeaweedFS was
 run; the other lines were read in the stores' documents, which they link to, and not run.
 

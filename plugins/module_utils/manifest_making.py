@@ -41,7 +41,7 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
             wrong = "is no manifest" if old is None else "was made by another version of this bundle"
             raise Refused(f"path: {path} {wrong}; make it first (playbooks/nodes.yml does)")
         return {"changed": False, "manifest": old, "path": path, "keys_from": ""}
-    if check and source.startswith("file://") and not Path(source[len("file://") :]).is_dir():
+    if check and (root := _root(params)) and not Path(root).is_dir():
         return {"changed": True, "manifest": {}, "path": path, "keys_from": ""}  # what this very run would make before
     keys_from, keys = "", {key: params[key] for key in object_stores.KEYS}
     try:
@@ -82,14 +82,15 @@ def _opened(params: dict[str, Any], keys: object_stores.Keys) -> manifest.Source
     source = params["source"]
     if source.startswith(object_stores.SCHEMES):
         return objects.source_of(object_stores.opened(source, params["store"], keys))
-    root = params["folder"] if source.startswith("pvc://") else _path(source)
-    if root:
+    if root := _root(params):
         return source_folder.source_of(root, params["processes"] or len(os.sched_getaffinity(0)))
-    raise ValueError("only file:///, s3://, oss://, hdfs://, and pvc:// with a folder are supported")
+    raise ValueError("only file:///, s3://, oss://, hdfs://, and nfs:// or pvc:// with a folder are supported")
 
 
-def _path(source: str) -> str:
-    return source[len("file://") :] if source.startswith("file:///") else ""
+def _root(params: dict[str, Any]) -> str:
+    """The folder in which the source's files are seen; empty of an object store."""
+    source: str = params["source"]
+    return params["folder"] or (source[len("file://") :] if source.startswith("file:///") else "")
 
 
 class Progress:

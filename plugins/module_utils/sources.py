@@ -33,7 +33,7 @@ def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None
     """
     path = unquote(urlsplit(url).path)
     try:
-        answer = in_child(lambda: _look(path, time.monotonic() + budget, marker), budget + 2, uid)
+        answer = in_child(lambda: look(path, time.monotonic() + budget, marker), budget + 2, uid)
     except OSError as error:
         answer = _failure(path, error)
     if answer == HUNG:
@@ -60,7 +60,8 @@ def _is_filled(path: str) -> bool:
         return bool(file.read(1))
 
 
-def _look(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
+def look(root: str, deadline: float, marker: dict[str, str] | None = None) -> Source:
+    """What :func:`read_source` tells, of a folder that answers, as this process' user; counting ends at `deadline`."""
     found = _count(root, deadline)
     if marker and found["state"] == "ok":
         path = Path(root, marker["file"])

@@ -28,12 +28,11 @@ attributes:
 options:
   source:
     description: >-
-      The source, C(file:///folder), C(s3://bucket/prefix), C(oss://bucket/prefix), C(hdfs://namenode:port/folder) or
-      C(pvc://claim/folder); without it
-      O(path) is looked at.
+      The source, C(file:///folder), C(s3://bucket/prefix), C(oss://bucket/prefix), C(hdfs://namenode:port/folder),
+      C(nfs://server/export) or C(pvc://claim/folder); without it O(path) is looked at.
     type: str
   folder:
-    description: Of a claim, where its files are seen.
+    description: Where the files of a claim, or of an export of NFS, are seen.
     type: path
   path:
     description: File of the manifest (JSON lines).

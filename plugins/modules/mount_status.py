@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import fuse_connection, mount_status, stages
+from ansible_collections.alluxio.fuse.plugins.module_utils import exports, fuse_connection, mount_status, stages
 
 DOCUMENTATION = r"""
 module: mount_status
@@ -21,7 +21,8 @@ options:
   mounts:
     description:
       - Each with C(name), C(mount_point) and C(address) (C(host:port) of the process's counters, or empty). Of a
-        dataset that is staged, also C(path), where it is read, and C(folder) of the copy, empty where there is none.
+        dataset that is staged, also C(path), where it is read, and C(folder) of the copy, empty where there is none;
+        of one whose source is an export of NFS, C(export), where that is mounted.
     type: list
     elements: dict
     required: true
@@ -43,7 +44,7 @@ mounts:
       C(type), C(options), C(readers) (processes with files open), C(waiting) (requests in the kernel) and C(cached)
       (bytes in the client cache). Of a dataset that is staged also C(staged), with what its path C(shows) (C(whole) or
       C(part) of the copy, C(source) or C(nothing)), C(files) and C(bytes) of the copy, C(readers) of the path,
-      and C(scrub), what was found by comparing files.
+      and C(scrub), what was found by comparing files. Of an export also C(export), why it cannot be read, or empty.
   type: dict
   returned: always
 """
@@ -53,6 +54,10 @@ def _staged(mount: dict[str, str]) -> dict[str, Any]:
     return {"staged": stages.seen(mount["folder"], mount["path"])} if "path" in mount else {}
 
 
+def _export(mount: dict[str, str]) -> dict[str, Any]:
+    return {"export": exports.why_away(mount["export"])} if "export" in mount else {}
+
+
 def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(
@@ -60,7 +65,9 @@ def main() -> None:
     )
     with fuse_connection.control(only_look=True) as connections:
         seen = {
-            one["name"]: mount_status.look(one["mount_point"], one["address"], connections) | _staged(one)
+            one["name"]: mount_status.look(one["mount_point"], one["address"], connections)
+            | _staged(one)
+            | _export(one)
             for one in module.params["mounts"]
         }
     module.exit_json(changed=False, mounts=seen)

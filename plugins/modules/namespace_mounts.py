@@ -32,8 +32,8 @@ options:
     required: true
   datasets:
     description:
-      - Mounts wanted, each with C(name), C(alluxio_path), C(source), C(writable) and C(options), a dictionary of
-        Alluxio properties without secrets.
+      - Mounts wanted, each with C(name), C(alluxio_path), C(source), C(folder) where services see it in one (or empty),
+        C(writable) and C(options), a dictionary of Alluxio properties without secrets.
     type: list
     elements: dict
     required: true
@@ -58,7 +58,7 @@ EXAMPLES = r"""
   alluxio.fuse.namespace_mounts:
     cli: [podman, exec, --interactive, alluxio-fuse-master, /opt/alluxio/bin/alluxio]
     datasets:
-      - {name: imagenet, alluxio_path: /imagenet, source: "s3://bucket/imagenet", writable: false, options: {}}
+      - {name: imagenet, alluxio_path: /imagenet, source: "s3://bucket/set", folder: "", writable: false, options: {}}
     credentials: "{{ alluxio_credentials }}"
 """
 
@@ -133,7 +133,7 @@ def differences(
     def right(path: str) -> bool:
         have, want = table[path], wanted.get(path)
         return want is not None and (have["source"], have["writable"]) == (
-            _location(want["source"]),
+            _location(want),
             bool(want["writable"]),
         )
 
@@ -143,16 +143,16 @@ def differences(
     return surplus, missing, [path for path in kept if table[path]["declared"] != wanted[path]["options"][MARK]]
 
 
-def _location(source: str) -> str:
-    """A source as the mount table shows it: a local folder without its scheme."""
-    return source.removeprefix("file://").rstrip("/")
+def _location(dataset: dict[str, Any]) -> str:
+    """A source as the mount table shows it: of what nodes have mounted, the folder."""
+    return str(dataset["folder"] or dataset["source"]).rstrip("/")
 
 
 def mount_arguments(verb: str, dataset: dict[str, Any]) -> list[str]:
     """Arguments of `alluxio fs` that mount one dataset, or update its options."""
     options = [part for key, value in sorted(dataset["options"].items()) for part in ("--option", f"{key}={value}")]
     readonly = [] if dataset["writable"] else ["--readonly"]
-    source = [_location(dataset["source"])] if verb == "mount" else []
+    source = [_location(dataset)] if verb == "mount" else []
     return [verb, *readonly, *options, dataset["alluxio_path"], *source]
 
 

@@ -30,6 +30,13 @@ options:
     description: "By source, the C(file) that it must hold and the C(sha256) of that file."
     type: dict
     default: {}
+  exports:
+    description: >-
+      Exports of NFS that are dataset sources, each with C(source), C(server), C(path) and C(options): mounted for a
+      moment, where no other process sees it, and listed as root and as O(service_uid).
+    type: list
+    elements: dict
+    default: []
   key_files:
     description: Files that O(service_uid) has to read; those that it cannot are told.
     type: list
@@ -78,6 +85,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     blockdev,
     claims,
     compositions,
+    exports,
     filesystems,
     gpu,
     leftovers,
@@ -101,6 +109,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     record = ownership.load(state_dir, parameters["name"])
     gpus, driver = gpu.read_gpus()
     root = mount_table.mount_at(seen, "/")
+    users = [0, parameters["service_uid"]]
     local = [url for url in parameters["sources"] if url.startswith("file://")]
     return {
         **system.read_system(),
@@ -123,7 +132,8 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
                 url, parameters["service_uid"], parameters["source_budget"], parameters["markers"].get(url)
             )
             for url in local
-        },
+        }
+        | {one["source"]: exports.try_export(one, users, parameters["source_budget"]) for one in parameters["exports"]},
         "key_files": sources.unreadable(parameters["key_files"], parameters["service_uid"]),
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
@@ -149,6 +159,7 @@ def main() -> None:
             "claims": {"type": "list", "elements": "path", "default": []},
             "sources": {"type": "list", "elements": "str", "default": []},
             "markers": {"type": "dict", "default": {}},
+            "exports": {"type": "list", "elements": "dict", "default": []},
             "key_files": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "service_uid": {"type": "int", "default": 1000},

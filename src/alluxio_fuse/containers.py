@@ -14,7 +14,7 @@ from alluxio_fuse.plan import Plan, credential_chain
 from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.plan.parts import PlannedCache
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
-from alluxio_fuse.plan.values import Amounts, amounts
+from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
@@ -368,9 +368,16 @@ def _same(*paths: str) -> list[str]:
 
 def _source_folders(plan: Plan) -> list[str]:
     """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
+    mounted_by_us = {export["folder"] for export in plan.exports}
     local = [dataset for dataset in plan.datasets if dataset["folder"]]
-    volumes = {f"{d['folder']}:{d['folder']}" + ("" if d["writable"] else ":ro") for d in local}
+    volumes = {f"{d['folder']}:{d['folder']}" + _how(d, d["folder"] in mounted_by_us) for d in local}
     return sorted(volumes)
+
+
+def _how(dataset: PlannedDataset, mounted_by_us: bool) -> str:
+    """An export may be mounted later than a container is started at boot: `rslave` lets it see that."""
+    options = [*([] if dataset["writable"] else ["ro"]), *(["rslave"] if mounted_by_us else [])]
+    return f":{','.join(options)}" if options else ""
 
 
 def _ready(kind: str, mine: Amounts) -> dict[str, Any]:

@@ -41,13 +41,18 @@ def hidden_parent(name: str, dataset: str) -> str:
     return f"{state_dir(name)}/fuse/{dataset}"
 
 
+def export_folder(name: str, server: str, path: str) -> str:
+    """Folder on each node where an export of NFS is mounted: each export has its own, and none lies in another's."""
+    return f"{state_dir(name)}/nfs/{server}{path.replace('/', '+')}"
+
+
 def claim_folder(dataset: str) -> str:
-    """Folder in which our pods see the claim that is the source of a dataset."""
+    """Folder in which our pods see the claim or the export that is the source of a dataset."""
     return f"/sources/{dataset}"
 
 
 def sources_pod(name: str) -> str:
-    """Pod that sees all claims which are sources."""
+    """Pod that sees all claims and exports which are sources."""
     return f"{name}-sources"
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedGate, plain
-from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 
 
@@ -119,7 +118,7 @@ def _target(
     return {
         "name": dataset["name"],
         "source": dataset["source"],
-        "folder": "" if claim_of(dataset["source"]) else dataset["folder"],
+        "folder": "" if dataset["listed_by"] == "pod" else dataset["folder"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],
         "path": dataset["path"],

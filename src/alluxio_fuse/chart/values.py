@@ -13,6 +13,7 @@ from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
+from alluxio_fuse.plan.nfs import export_of
 from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
@@ -287,7 +288,7 @@ def _dataset(
         "name": name,
         **_origin(source, dataset["marker"]),
         "writable": dataset["writable"],
-        "freshness": dataset["freshness"],
+        "freshness": dataset["caches_freshness"],
         "readers": dataset["readers"],
         **({"mountParent": fuse["mount_parent"]} if "stage" in fuse else {}),
         **_store(dataset),
@@ -305,6 +306,8 @@ def _store(dataset: PlannedDataset) -> Amounts:
 def _origin(source: str, marker: Amounts | None) -> Amounts:
     if claim := claim_of(source):
         return {"volume": {"claim": claim.name} | ({"subPath": claim.folder} if claim.folder else {})}
+    if export := export_of(source):
+        return {"volume": {"nfs": {"server": export.server, "path": export.path}}}
     folder = source.removeprefix("file://")
     if folder == source:
         return {"source": source}

@@ -162,15 +162,20 @@ def sources_pod(
     into: str,
     image: str,
     claims: Mapping[str, str],
+    exports: Mapping[str, Mapping[str, str]] | None = None,
     pull_secrets: Sequence[str] = (),
 ) -> Object:
-    """The pod that lists `claims` ({path: claim, or folder of it as claim/folder}), as the user that services are.
+    """The pod that lists `claims` ({path: claim, or folder of it as claim/folder}) and `exports` of NFS ({path:
+    {server, path}}), as the user that services are.
 
     It runs on one of `hosts`, where the scheduler finds that the claims can be mounted.
     """
     mounts: list[Object] = []
     volumes: list[Object] = []
     _see(claims, deployment, mounts, volumes)
+    for number, (path, export) in enumerate((exports or {}).items()):
+        volumes.append({"name": f"export-{number}", "nfs": {**export, "readOnly": True}})
+        mounts.append({"name": f"export-{number}", "mountPath": path, "readOnly": True})
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -10,6 +10,7 @@ from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.fluid import check_fluid
 from alluxio_fuse.plan.intent.fleet import SECRET, FleetIntent
 from alluxio_fuse.plan.intent.parts import Medium
+from alluxio_fuse.plan.nfs import UNSAID_KEEPS_S, is_export
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import nofile
@@ -47,6 +48,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     _check_host(intent, problems)
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     _check_claims(intent, problems)
+    _check_exports(intent, problems)
     check_fluid(intent, problems)
     check_credential_chain(intent, problems)
     _refuse_stages(intent, problems)
@@ -102,6 +104,29 @@ def _check_claims(intent: FleetIntent, problems: Problems) -> None:
             reason = "a claim is mounted read-only into everything that reads it here"
             remedy = "remove it, or write to a file:// or s3:// source"
             problems.refuse(f"alluxio_datasets[{index}].writable", "true", reason, remedy)
+
+
+def _check_exports(intent: FleetIntent, problems: Problems) -> None:
+    """Exports are mounted where masters and workers are, which of a cluster elsewhere nobody here reaches."""
+    for index, dataset in enumerate(intent.alluxio_datasets):
+        if not is_export(dataset.source):
+            continue
+        where = f"alluxio_datasets[{index}]"
+        if not intent.capabilities.runs_cluster and dataset.through == "cluster":
+            reason = "the cluster elsewhere reads it, and nothing is mounted on its nodes from here"
+            remedy = "mount the export on its nodes, and write file:///<mount point>; or through: under_store"
+            problems.refuse(f"{where}.source", dataset.source, reason, remedy)
+        if not intent.capabilities.in_pods:
+            continue
+        if dataset.nfs is not None and not intent.capabilities.by_fluid:  # which refuses the source itself
+            reason = "Kubernetes gives an NFS volume of a pod no options"
+            remedy = "remove it; or make a PersistentVolume with mountOptions, and write pvc://<its claim>"
+            problems.refuse(f"{where}.nfs", "given", reason, remedy)
+        least = UNSAID_KEEPS_S + 4
+        if dataset.freshness is not None and dataset.freshness < least:
+            reason = f"in pods the NFS client may answer with what was before for {UNSAID_KEEPS_S}s"
+            remedy = f'"within: {least}s" or more; or a PersistentVolume with mountOptions [actimeo=…], as pvc://'
+            problems.refuse(f"{where}.freshness", f"within: {dataset.freshness}s", reason, remedy, "freshness_bounded")
 
 
 def _check_readers(intent: FleetIntent, problems: Problems) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.nfs import is_export
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
@@ -70,8 +71,8 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
     if said.by == "import" and (intent.capabilities.by_fluid or not intent.alluxio_kubernetes.node_access):
         reason = "the inventory does not reach the nodes, into whose containerd the image would go"
         yield Finding(f"{VARIABLE}.by", "import", reason, "write push, with a registry that nodes reach")
-    if said.by == "import" and any(claim_of(dataset.source) for dataset in intent.alluxio_datasets):
-        reason = "a pod lists claims before nodes have an image that no registry holds"
+    if said.by == "import" and any(claim_of(one.source) or is_export(one.source) for one in intent.alluxio_datasets):
+        reason = "a pod lists what pods mount before nodes have an image that no registry holds"
         yield Finding(f"{VARIABLE}.by", "import", reason, "write push, with a registry that nodes reach")
     for variable in _BUILT:
         built = FleetIntent.model_fields[variable].default

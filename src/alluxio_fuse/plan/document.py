@@ -7,9 +7,9 @@ from typing import Any
 from alluxio_fuse.plan.loading import load_service
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
-from alluxio_fuse.plan.values import PlannedDataset, Service, dump_service
+from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, dump_service
 
-VERSION = 3
+VERSION = 4
 _FUSE = "fuse/"
 _REMEDY = "run playbooks/plan.yml, which writes a new one"
 
@@ -75,6 +75,12 @@ class Plan:
         """The datasets of the fleet."""
         found: list[PlannedDataset] = self.fleet["datasets"].amount
         return found
+
+    @property
+    def exports(self) -> list[PlannedExport]:
+        """The exports of NFS that nodes mount."""
+        value = self.fleet.get("exports")
+        return value.amount if value else []
 
     def mounts(self, host: str) -> dict[str, Service]:
         """The FUSE service of each dataset that is mounted on `host`."""

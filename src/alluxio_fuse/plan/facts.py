@@ -165,7 +165,17 @@ class Source(_Fact):
     """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit."""
 
     state: Literal[
-        "ok", "missing", "empty", "unreachable", "denied", "foreign", "keyless", "unfound", "contradictory", "tokened"
+        "ok",
+        "missing",
+        "empty",
+        "unreachable",
+        "denied",
+        "foreign",
+        "unsupported",
+        "keyless",
+        "unfound",
+        "contradictory",
+        "tokened",
     ]
     detail: str | None
     files: int | None

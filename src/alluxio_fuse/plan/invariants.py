@@ -136,12 +136,13 @@ def _check_options(shape: Shape, service: Service, problems: Problems) -> None:
                 "auto_cache, or freshness: immutable",
                 "kernel_cache_immutable",
             )
-        if name.endswith("_timeout") and shape.within is not None and float(value or 0) > shape.within // 4:
+        within = shape.caches_within
+        if name.endswith("_timeout") and within is not None and float(value or 0) > within // 4:
             problems.refuse(
                 path,
                 option,
-                f"{shape.name} is to be fresh within {shape.within}s, of which the kernel has {shape.within // 4}s",
-                f"{name}={shape.within // 4} or less",
+                f"{shape.name} is to be fresh within {shape.within}s, of which the kernel has {within // 4}s",
+                f"{name}={within // 4} or less",
                 "freshness_bounded",
             )
 
@@ -165,7 +166,7 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             "no client_cache_size, or through: cluster",
             "page_store_needs_cluster",
         )
-    if not shape.local:
+    if not shape.mounted:
         problems.refuse(
             where,
             "under_store",
@@ -245,8 +246,8 @@ def _check_client_property(given: Given, shape: Shape, problems: Problems) -> No
         reason = "only of read-only data, one tier, one folder, and where FUSE sees that folder, which it never does"
         problems.refuse(path, text, reason, "leave it to the plan", "direct_local_reads_safe")
     part = {"alluxio.user.file.metadata.sync.interval": 4, "alluxio.user.metadata.cache.expiration.time": 2}.get(key)
-    if part and shape.within is not None:
-        seconds, most = _seconds(text), shape.within // part
+    if part and shape.caches_within is not None:
+        seconds, most = _seconds(text), shape.caches_within // part
         if seconds is None or not 0 <= seconds <= most:
             reason = f"{shape.name} is to be fresh within {shape.within}s, of which this layer has {most}s"
             problems.refuse(path, text, reason, f"{most}s or less", "freshness_bounded")

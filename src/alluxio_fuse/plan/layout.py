@@ -5,6 +5,7 @@ from functools import cached_property
 
 from alluxio_fuse.plan.intent.datasets import StageWish
 from alluxio_fuse.plan.intent.parts import Medium
+from alluxio_fuse.plan.nfs import is_export
 from alluxio_fuse.plan.rules.caches import (
     BLOCK,
     PAGE,
@@ -25,7 +26,10 @@ SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
 
 @dataclass(frozen=True)
 class Shape:
-    """What the planner knows of a dataset: its files, how it is to be cached, (uid, gid, mode) of its readers."""
+    """What the planner knows of a dataset: its files, how it is to be cached, (uid, gid, mode) of its readers.
+
+    source_keeps: seconds of `within` for which the source's own mount may answer with what was before.
+    """
 
     name: str
     index: int
@@ -38,6 +42,7 @@ class Shape:
     readers: tuple[int, int, str] = (0, 0, "0755")
     source: str = ""
     stage: StageWish = "off"
+    source_keeps: int = 0
 
     @cached_property
     def files(self) -> int:
@@ -71,6 +76,16 @@ class Shape:
     def local(self) -> bool:
         """Whether the source is a folder of each node, the generated sample's included."""
         return not self.source or self.source.startswith("file://")
+
+    @property
+    def mounted(self) -> bool:
+        """Whether nodes see the source as a folder, their own or a server's."""
+        return self.local or is_export(self.source)
+
+    @property
+    def caches_within(self) -> int | None:
+        """Seconds that are left of the freshness for Alluxio's caches and the kernel's; None where nothing changes."""
+        return None if self.within is None else self.within - self.source_keeps
 
     @cached_property
     def cache_need(self) -> int:

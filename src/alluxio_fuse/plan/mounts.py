@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from alluxio_fuse import names
 from alluxio_fuse.plan import mount_settings
 from alluxio_fuse.plan.budget import Grant
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.layout import ClientCache, Shape, Stage
+from alluxio_fuse.plan.nfs import export_of
 from alluxio_fuse.plan.parts import PlannedCache, PlannedStage
 from alluxio_fuse.plan.places import entered, folder, mount_parent
 from alluxio_fuse.plan.process import process
@@ -33,6 +35,13 @@ class FuseInputs:
     nofile: Value[int]
     libfuse: Value[int]
     local_worker: bool
+
+
+def _read_directly(fleet: Fleet, shape: Shape) -> str:
+    """What a FUSE process without a cluster reads."""
+    if export := export_of(shape.source):
+        return f"file://{names.export_folder(fleet.name, *export)}"
+    return shape.source or fleet.sample_source
 
 
 class Mounts:
@@ -108,7 +117,7 @@ class Mounts:
         service |= mount_settings.planned(name, medium, fleet, through_cluster=shape.through_cluster)
         if not shape.through_cluster:
             service["under_store"] = Value(
-                shape.source or fleet.sample_source,
+                _read_directly(fleet, shape),
                 "under_store",
                 "read without a cluster",
                 "alluxio_datasets[].through",
@@ -118,7 +127,7 @@ class Mounts:
     def _options(self, shape: Shape, inputs: FuseInputs) -> Value[list[str]]:
         if self._fleet.upstream:
             return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
-        kernel = fuse.freshness_layers(shape.within).kernel
+        kernel = fuse.freshness_layers(shape.caches_within).kernel
         in_order = shape.through_cluster and inputs.cache.space is None
         of_image = self._fleet.runs_cluster
         libfuse = inputs.libfuse.amount
@@ -147,7 +156,7 @@ class Mounts:
         fleet = self._fleet
         client = properties.Client(
             writable=shape.writable,
-            freshness=fuse.freshness_layers(shape.within),
+            freshness=fuse.freshness_layers(shape.caches_within),
             cache_path=cache.path,
             cache_size=cache.size,
             entries=service["metadata_cache_entries"].amount,

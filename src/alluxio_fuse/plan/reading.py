@@ -16,6 +16,7 @@ from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, KNOWN_VARIABLES, NOD
 from alluxio_fuse.plan.intent.nodes import NodeIntent
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, coarse, volumes_of
+from alluxio_fuse.plan.nfs import is_export, keeps_s
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, gpu_model
@@ -299,6 +300,7 @@ def read_shapes(intent: FleetIntent, facts: Mapping[str, Facts], problems: Probl
                 (dataset.readers.uid, dataset.readers.gid, dataset.readers.mode),
                 dataset.source,
                 stage=dataset.stage,
+                source_keeps=keeps_s(within, in_pods=intent.capabilities.in_pods) if is_export(dataset.source) else 0,
             )
         )
     return tuple(shapes)
@@ -340,8 +342,14 @@ def _source_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str
         return f"mount the dataset's filesystem there, or correct {where}.marker"
     if dataset.source.startswith(HDFS):
         return _hdfs_remedy(where, state, detail)
-    if not dataset.source.startswith(OBJECT_STORES):
-        return "name a source that exists, is not empty, and can be read by uid 1000"
+    if dataset.source.startswith(OBJECT_STORES):
+        return _store_remedy(dataset, where, state, detail)
+    if is_export(dataset.source):
+        return _nfs_remedy(where, state)
+    return "name a source that exists, is not empty, and can be read by uid 1000"
+
+
+def _store_remedy(dataset: Dataset, where: str, state: str, detail: str) -> str:
     if "RequestTimeTooSkewed" in detail:
         return "set the controller's clock; timedatectl says whether it follows a time server"
     if "SecurityToken" in detail:
@@ -363,6 +371,18 @@ def _hdfs_remedy(where: str, state: str, detail: str) -> str:
         "denied": "let HDFS's user alluxio list and read this folder",
         "unreachable": f"correct {where}.hdfs.web, or the network between controller and namenode",
     }.get(state, "name a folder of HDFS that exists and is not empty")
+
+
+def _nfs_remedy(where: str, state: str) -> str:
+    return {
+        "unsupported": "install the kernel's NFS client (nfs-common and the modules package of this kernel; nfs-utils"
+        " on RHEL), or use a node that has it",
+        "denied": "export it to these nodes, and let everybody read its files, or no_root_squash and uid 1000:"
+        " manifest and check read as root, services on containers as uid 1000",
+        "missing": "name a path that the server exports, or a folder below it: showmount --exports lists those of"
+        " version 3",
+        "unreachable": f"correct the server's name, {where}.nfs.version, or the network in between (TCP 2049)",
+    }.get(state, "name an export that holds the dataset")
 
 
 def _measured(dataset: Dataset, index: int, facts: Mapping[str, Facts], problems: Problems) -> Sizes:

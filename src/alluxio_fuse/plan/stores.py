@@ -178,9 +178,6 @@ UNREAD: Final = (
         ("abfs", "abfss", "adl", "wasb", "wasbs"),
         f"it has no S3 interface: mount the container {_MOUNTED}; or copy it into a store that speaks S3",
     ),
-    Unread(
-        "NFS", ("nfs",), f"mount the export {_MOUNTED}, with a marker; in pods, write pvc://<claim> of an NFS volume"
-    ),
     Unread("CephFS", ("cephfs",), f"mount it {_MOUNTED}, with a marker"),
     Unread(
         "A web server",
@@ -200,7 +197,8 @@ def instead(scheme: str, place: str) -> tuple[str, str]:
     """(what is wrong with the source `<scheme>://<place>`, what to write in place of it)."""
     if not scheme:
         remedy = (
-            "write file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder or pvc://claim"
+            "write file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder,"
+            " nfs://server/export or pvc://claim"
         )
         return "it has no scheme", remedy
     store = next((one for one in STORES if scheme in one.schemes), None)
@@ -209,9 +207,9 @@ def instead(scheme: str, place: str) -> tuple[str, str]:
     unread = next((one for one in UNREAD if scheme in one.schemes), None)
     if unread:
         return f"{scheme}:// is not read yet", f"{unread.remedy} ({PAGE})"
-    close = get_close_matches(scheme, ["file", "s3", "oss", "hdfs", "pvc", *schemes()], n=1, cutoff=0.6)
+    close = get_close_matches(scheme, ["file", "s3", "oss", "hdfs", "nfs", "pvc", *schemes()], n=1, cutoff=0.6)
     meant = f"did you mean {close[0]}://? " if close else ""
     return (
         f"{scheme}:// is not known",
-        f"{meant}file://, s3://, oss://, hdfs:// and pvc:// are read; {PAGE} says what to write for others",
+        f"{meant}file://, s3://, oss://, hdfs://, nfs:// and pvc:// are read; {PAGE} says what to write for others",
     )

@@ -8,7 +8,9 @@ from alluxio_fuse import names
 from alluxio_fuse.plan import delivery
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent.clusters import Kubernetes
+from alluxio_fuse.plan.intent.datasets import Nfs
 from alluxio_fuse.plan.layout import Shape
+from alluxio_fuse.plan.nfs import export_of, export_options, is_export
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.parts import FleetGate, PlannedGate
 from alluxio_fuse.plan.places import mount_parent
@@ -17,8 +19,9 @@ from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.sources import source_properties
+from alluxio_fuse.plan.stores import ASKED
 from alluxio_fuse.plan.units import format_duration, format_size
-from alluxio_fuse.plan.values import PlannedDataset, Service, Value
+from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, Value
 
 
 def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
@@ -70,6 +73,8 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     if intent.capabilities.in_pods:
         values["kubernetes"] = _kubernetes(fleet)
         values["pools"] = planned_pools(plans)
+    if exported := _exports(fleet):
+        values["exports"] = exported
     if intent.capabilities.by_fluid:
         values["fluid"] = Value(intent.alluxio_fluid, "fluid", "as said, or its documented default", "alluxio_fluid")
     return values | {
@@ -107,8 +112,8 @@ def _kubernetes(fleet: Fleet) -> Value[Kubernetes]:
 
 
 def _staleness(shape: Shape) -> Value[int | None]:
-    layers = fuse.freshness_layers(shape.within)
-    return understore.staleness(layers.sync, layers.metadata, layers.kernel, layers.bound)
+    layers = fuse.freshness_layers(shape.caches_within)
+    return understore.staleness(layers.sync, layers.metadata, layers.kernel, shape.within, shape.source_keeps)
 
 
 def _per_dataset(fleet: Fleet, made: Any) -> Value[dict[str, Any]]:
@@ -130,11 +135,13 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "name": shape.name,
                 "alluxio_path": f"/{shape.name}",
                 "source": source,
-                "folder": _folder(source, shape.name),
+                "folder": _folder(fleet, source, shape.name),
+                "listed_by": _listed_by(fleet, source),
                 "files": shape.files,
                 "bytes": shape.size,
                 "writable": shape.writable,
-                "freshness": "immutable" if shape.within is None else f"within: {format_duration(shape.within)}",
+                "freshness": _freshness(shape.within),
+                "caches_freshness": _freshness(shape.caches_within),
                 "pin": shape.pin,
                 "through": "cluster" if shape.through_cluster else "under_store",
                 "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
@@ -148,7 +155,7 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "unreadable_names": dataset.unreadable_names if dataset else "refuse",
                 "sample": None
                 if dataset
-                else {"path": _folder(source, shape.name), **sample.model_dump(exclude={"name"})},
+                else {"path": _folder(fleet, source, shape.name), **sample.model_dump(exclude={"name"})},
             }
         )
     why = (
@@ -157,10 +164,46 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
     return Value(amount, "datasets", why, "alluxio_datasets")
 
 
-def _folder(source: str, dataset: str) -> str:
+def _freshness(within: int | None) -> str:
+    return "immutable" if within is None else f"within: {format_duration(within)}"
+
+
+def _listed_by(fleet: Fleet, source: str) -> str:
+    if source.startswith(ASKED):
+        return "controller"
+    return "pod" if fleet.intent.capabilities.in_pods and not source.startswith("file://") else "node"
+
+
+def _folder(fleet: Fleet, source: str, dataset: str) -> str:
+    if export := export_of(source):
+        in_pods = fleet.intent.capabilities.in_pods
+        return names.claim_folder(dataset) if in_pods else names.export_folder(fleet.name, *export)
     if claim_of(source):
         return names.claim_folder(dataset)
     return source.removeprefix("file://").rstrip("/") if source.startswith("file://") else ""
+
+
+def _exports(fleet: Fleet) -> Value[list[PlannedExport]] | None:
+    """Exports that nodes mount; in pods Kubernetes mounts them, without options."""
+    mounted = [one for one in fleet.intent.alluxio_datasets if is_export(one.source)]
+    if not mounted or fleet.intent.capabilities.in_pods:
+        return None
+    parts = {
+        one.name: export_options(said.version, said.connections, one.freshness)
+        for one in mounted
+        for said in [one.nfs or Nfs()]
+    }
+    amount: list[PlannedExport] = [
+        {
+            "dataset": one.name,
+            "address": export.address,
+            "folder": names.export_folder(fleet.name, *export),
+            "options": parts[one.name].amount,
+        }
+        for one in mounted
+        if (export := export_of(one.source))
+    ]
+    return Value(amount, "export_options", "by dataset", "alluxio_datasets[].nfs", None, parts)
 
 
 def _residency(fleet: Fleet, client: dict[str, float], share: dict[str, float], alike: Any) -> Value[dict[str, Any]]:

@@ -55,18 +55,21 @@ Amounts = dict[str, Any]
 class PlannedDataset(TypedDict):
     """A dataset as the plan of a fleet has it.
 
-    folder: in which nodes see its files, or our pods if it is a claim; "" of an object store. sample: how it is made,
-    where none was named.
+    folder: in which nodes see its files, or our pods if they mount it; "" of an object store. listed_by: who makes its
+    manifest: node, pod or controller. caches_freshness: what is left of `freshness` for Alluxio and the kernel where a
+    mount of the source keeps attributes, too. sample: how it is made, where none was named.
     """
 
     name: str
     alluxio_path: str
     source: str
     folder: str
+    listed_by: str
     files: int
     bytes: int
     writable: bool
     freshness: str
+    caches_freshness: str
     pin: bool
     through: str
     readers: Amounts
@@ -79,6 +82,15 @@ class PlannedDataset(TypedDict):
     marker: Amounts | None
     unreadable_names: str
     sample: Amounts | None
+
+
+class PlannedExport(TypedDict):
+    """An export of NFS that nodes mount at `folder`; address: as mount(8) takes it."""
+
+    dataset: str
+    address: str
+    folder: str
+    options: list[str]
 
 
 def dump_service(service: Service) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
+from alluxio_fuse.plan.intent.datasets import Nfs
 from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.nfs import export_of, exports, probe_options
 from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
 from alluxio_fuse.plan.pvc import claims as source_claims
 from alluxio_fuse.plan.pvc import is_claim
@@ -23,11 +25,12 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
     directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}],
-    claimed: [{name, source, folder}] of sources that are claims, platform, verbs: of its role, lacks: {playbook: why
-    not}, image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
-    `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder:
-    claim} of what is claimed, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal, secrets,
-    fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    claimed: [{name, source, folder, listed_by}] of sources that pods mount, exports: [{source, server, path, options}]
+    of NFS that nodes are to try, platform, verbs: of its role, lacks: {playbook: why not}, image, folders: [{path,
+    read_only}]}`, the last being what a pod that stands in for the node sees of it, and `kubernetes`, used where
+    services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder: claim} and exports: {folder:
+    {server, path}} of what pods mount, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal,
+    secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -39,7 +42,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     stores = [d for d in datasets if _source(d).startswith(ASKED)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
-    claimed = {dataset: source for dataset, source in sources.items() if can.in_pods and is_claim(source)}
+    in_pods = {d: source for d, source in sources.items() if can.in_pods and (is_claim(source) or export_of(source))}
     tiers = [tier for tier in _list(variables.get("alluxio_cache_tiers")) if isinstance(tier, dict)]
     version = str(variables.get("alluxio_version", FleetIntent.model_fields["alluxio_version"].default))
     return {
@@ -47,7 +50,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "verbs": list(can.verbs),
         "lacks": dict(can.lacks),
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
-        "kubernetes": {**_cluster(variables, name, can), "claims": source_claims(claimed)},
+        "kubernetes": {**_cluster(variables, name, can), "claims": source_claims(in_pods), "exports": exports(in_pods)},
         "folders": [
             *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
             *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
@@ -89,8 +92,13 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(path := _mapping(variables.get("alluxio_aws")).get(name), str) and platform == "containers"
         ],
         "claimed": [
-            {"name": dataset, "source": source, "folder": names.claim_folder(dataset)}
-            for dataset, source in claimed.items()
+            {"name": dataset, "source": source, "folder": names.claim_folder(dataset), "listed_by": "pod"}
+            for dataset, source in in_pods.items()
+        ],
+        "exports": [
+            {**export._asdict(), "source": _source(d), "options": probe_options(_version(d))}
+            for d in datasets
+            if not can.in_pods and (export := export_of(_source(d)))
         ],
         "object_stores": [{"name": str(d.get("name")), "source": _source(d), "store": _store(d)} for d in stores],
     }
@@ -99,6 +107,13 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
 def _source(dataset: Mapping[str, Any]) -> str:
     """As the plan has it, by which facts find it."""
     return str(dataset.get("source")).rstrip("/")
+
+
+def _version(dataset: Mapping[str, Any]) -> str:
+    """Of NFS; one that is not known is refused later."""
+    said = _mapping(dataset.get("nfs")).get("version")
+    field = Nfs.model_fields["version"]
+    return str(said if said in get_args(field.annotation) else field.default)
 
 
 def _store(dataset: Mapping[str, Any]) -> dict[str, Any]:

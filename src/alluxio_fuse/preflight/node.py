@@ -97,7 +97,16 @@ def _propagation(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Fi
 
 
 def _service_manager(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    if not plan.capabilities.runs_cluster and facts["service_manager"] != "systemd":
+    if facts["service_manager"] == "systemd":
+        return
+    for export in plan.exports:
+        yield Finding(
+            f"{host}: service manager",
+            facts["service_manager"],
+            f"{export['address']} is mounted by a unit of systemd",
+            "use a node that systemd started; or mount the export yourself, and write file:///<mount point>",
+        )
+    if not plan.capabilities.runs_cluster:
         yield Finding(
             f"{host}: service manager",
             facts["service_manager"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -74,7 +74,8 @@ def judge(
         for host, seen in sorted(hosts.items())
         for name, fuse in plan.mounts(host).items()
     ]
-    failing = [f"{layer}: {why}" for layer, why in layers.items() if why]
+    failing = [f"source on {host}, {name}: {why}" for host, name, why in _away(hosts)]
+    failing += [f"{layer}: {why}" for layer, why in layers.items() if why]
     failing += [_line(one) for one in services if one["state"] == DOWN]
     failing += [f"{one.layer} on {one.node}, {one.name}: {one.why}" for one in mounts if one.state != "serves"]
     asked = [*cluster["masters"].values(), *cluster["workers"].values()]
@@ -122,6 +123,14 @@ def _sources(plan: Plan) -> set[str]:
     """Paths in Alluxio at which sources are mounted. A claim is below Fluid's root, which is a folder of its pods."""
     by_fluid = plan.capabilities.by_fluid
     return {"/" if by_fluid and is_claim(one["source"]) else one["alluxio_path"] for one in plan.datasets}
+
+
+def _away(hosts: Mapping[str, Mapping[str, Any] | None]) -> Iterator[tuple[str, str, str]]:
+    """(node, dataset, why) of each export of NFS that a node does not reach."""
+    for host, seen in sorted(hosts.items()):
+        for name, one in (seen or {}).items():
+            if why := one.get("export"):
+                yield host, name, why
 
 
 def _mounted(

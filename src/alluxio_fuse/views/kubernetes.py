@@ -74,7 +74,7 @@ class Release:
     namespace: the object. command: runs the Alluxio CLI in the first master. password_secret: the name of the Secret
     with the password of Alluxio's ports. secrets: by dataset, the name of the Secret with its keys. trust: the
     ConfigMap with certificates of private object stores, None without any. access_pods: what Ansible connects
-    to: on each node that it does not reach, in its place, and where sources are claims, what lists them. pull_pods: on
+    to: on each node that it does not reach, in its place, and where pods mount sources, what lists them. pull_pods: on
     nodes without the image, what has it pulled. reader_files: the ConfigMap that consumer pods read with, None without
     manifests.
     """
@@ -114,8 +114,10 @@ def release(
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
     without = objects.without_image(nodes, hosts, image) if nodes is not None else []
-    claims, unreached = cluster["claims"], [] if cluster["node_access"] else hosts
+    claims, exports, unreached = cluster["claims"], cluster.get("exports", {}), [] if cluster["node_access"] else hosts
     seen: dict[str, Any] = {"folders": folders, "claims": claims, "stays": True}
+    lists = bool(claims or exports)
+    listing = [objects.sources_pod(inventory, **shape, claims=claims, exports=exports)] if lists else []
     in_place = [objects.access_pod(host, **shape, **seen) for host in unreached]
     return Release(
         namespace=objects.namespace(into, deployment),
@@ -123,7 +125,7 @@ def release(
         password_secret=objects.password_name(deployment),
         secrets=objects.secret_names(deployment, cluster["secrets"], datasets),
         trust=objects.trust(deployment, into, _certificates(authorities)) if authorities else None,
-        access_pods=[*in_place, *([objects.sources_pod(inventory, **shape, claims=claims)] if claims else [])],
+        access_pods=[*in_place, *listing],
         pull_pods=[objects.access_pod(host, **shape) for host in without],
         reader_files=readers.reader_files(deployment, into, reader, manifests) if manifests is not None else None,
     )

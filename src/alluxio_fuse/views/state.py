@@ -8,6 +8,7 @@ from typing import Any
 
 from alluxio_fuse.diagnosis import parts
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.nfs import is_export
 from alluxio_fuse.status import judge, table
 
 ByHost = Mapping[str, Any]
@@ -41,6 +42,7 @@ def status_mounts(datasets: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]
             if one["path"] != one["mount_point"]
             else {}
         )
+        | ({"export": one["folder"]} if is_export(one["source"]) and one["folder"] else {})
         for one in datasets
     ]
 

@@ -99,7 +99,7 @@ def test_pods_mount_the_claim_and_nodes_see_nothing_of_it() -> None:
     [
         ({"alluxio_datasets": [IMAGENET | {"source": "pvc://nfs", "writable": True}]}, "[0].writable", "read-only"),
         ({"alluxio_datasets": [IMAGENET | {"source": "pvc://Nfs"}]}, "[0].source", "not a claim"),
-        ({"alluxio_kubernetes": {"image": {"by": "import"}}}, "", "a pod lists claims before"),
+        ({"alluxio_kubernetes": {"image": {"by": "import"}}}, "", "a pod lists what pods mount"),
         (
             {"alluxio_datasets": [IMAGENET | {"source": "pvc://nfs", "marker": {"file": "a", "sha256": "0" * 64}}]},
             "[0]",
@@ -137,5 +137,6 @@ def test_a_wrong_claim_is_told_by_the_plan_and_mounted_by_nobody() -> None:
     wrong = {"alluxio_platform": "kubernetes", "alluxio_datasets": [{"name": "a", "source": "pvc://../etc"}]}
     assert questions(wrong)["claimed"] == []
     right = {"alluxio_platform": "kubernetes", "alluxio_datasets": [{"name": "a", "source": "pvc://nfs/x/"}]}
-    assert questions(right)["claimed"] == [{"name": "a", "source": "pvc://nfs/x", "folder": "/sources/a"}]
+    (claimed,) = questions(right)["claimed"]
+    assert claimed == {"name": "a", "source": "pvc://nfs/x", "folder": "/sources/a", "listed_by": "pod"}
     assert questions(right)["kubernetes"]["claims"] == {"/sources/a": "nfs/x"} == claims({"a": "pvc://nfs/x/"})

@@ -13,7 +13,7 @@ from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.stores import PAGE, STORES, UNREAD, schemes
 
 #: Of Alluxio 2.9.6, by its under stores, and those that users of other tools write.
-OF_ALLUXIO = ("gs", "abfs", "abfss", "wasb", "wasbs", "cos", "obs", "swift", "ceph", "o3fs", "nfs")
+OF_ALLUXIO = ("gs", "abfs", "abfss", "wasb", "wasbs", "cos", "obs", "swift", "ceph", "o3fs")
 
 
 def dataset(source: str, **said: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_every_scheme_is_refused_by_its_line(finding: Any, scheme: str) -> None:
         ("pvc://claim/../x", "write pvc://<name of a PersistentVolumeClaim>"),
         ("gss://bucket/x", "did you mean gs://?"),
         ("s3x://bucket/x", "did you mean s3://?"),
-        ("ftp://server/x", "file://, s3://, oss://, hdfs:// and pvc:// are read"),
+        ("ftp://server/x", "file://, s3://, oss://, hdfs://, nfs:// and pvc:// are read"),
         ("/data/set", "write file:///folder"),
         ("S3://bucket/x", "begin it with s3://"),
         ("file:/data/set", "begin it with file://"),
@@ -69,5 +69,5 @@ def test_settings_of_every_store_are_planned(store: Any) -> None:
 def test_a_scheme_has_one_line() -> None:
     listed = list(schemes())
     assert len(listed) == len(set(listed))
-    assert not {"file", "s3", "oss", "hdfs"} & set(listed)
+    assert not {"file", "s3", "oss", "hdfs", "nfs", "pvc"} & set(listed)
     assert not {one.name for one in STORES} & {one.name for one in UNREAD}

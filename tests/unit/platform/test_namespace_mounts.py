@@ -20,7 +20,13 @@ KEYS = {"bucket": {"access_key": "one", "secret_key": "canary"}}
 
 
 def dataset(**other: Any) -> dict[str, Any]:
-    wanted = {"name": "bucket", "alluxio_path": "/bucket", "source": "s3://training/set", "writable": False}
+    wanted = {
+        "name": "bucket",
+        "alluxio_path": "/bucket",
+        "source": "s3://training/set",
+        "folder": "",
+        "writable": False,
+    }
     return wanted | {"options": {"a": "b"}} | other
 
 
@@ -47,8 +53,13 @@ def test_as_wanted() -> None:
 
 
 def test_one_gone_and_one_come() -> None:
-    other = wanted(dataset(name="other", alluxio_path="/other", source="file:///data"))
+    other = wanted(dataset(name="other", alluxio_path="/other", source="file:///data", folder="/data"))
     assert module.differences(mounted(), other) == (["/bucket"], ["/other"], [])
+
+
+def test_what_a_node_has_mounted_is_its_folder() -> None:
+    exported = dataset(source="nfs://filer/set", folder="/var/lib/d/nfs/filer/set")
+    assert module.mount_arguments("mount", exported)[-1] == "/var/lib/d/nfs/filer/set"
 
 
 def test_another_source_or_mode_is_mounted_again() -> None:

@@ -6,15 +6,17 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from alluxio_fuse.plan import nfs
 from alluxio_fuse.plan.intent.parts import Name, Path, Share, Strict, wrong
 from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.stores import HDFS, instead
 from alluxio_fuse.plan.units import Size, Switch, Whole, parse_duration
 
 StageWish = Literal["off", "auto", "require"]
-SCHEMES = ("file", "s3", "oss", "hdfs", "pvc")
+SCHEMES = ("file", "s3", "oss", "hdfs", "nfs", "pvc")
 
-_READ_ONLY = ("oss://", HDFS)
+_BY_CLUSTER = ("oss://", HDFS)
+_READ_ONLY = (*_BY_CLUSTER, nfs.SCHEME)
 
 
 def _source(value: str) -> str:
@@ -32,6 +34,12 @@ def _source(value: str) -> str:
         if not is_claim(value):
             remedy = "write pvc://<name of a PersistentVolumeClaim>, or a folder of it after that"
             raise wrong("source", "not a claim", remedy)
+        return value.rstrip("/")
+    if url.scheme == "nfs":
+        if not nfs.export_of(value):
+            reason = "not an export: a host name or IPv4 address without a port, and a path below /"
+            remedy = "write nfs://<server>/<export>, or a folder below it; mount anything else yourself, as file://"
+            raise wrong("source", reason, remedy)
         return value.rstrip("/")
     if url.scheme == "hdfs":
         _is_one_namenode(url)
@@ -155,6 +163,21 @@ class Hdfs(Strict):
     )
 
 
+class Nfs(Strict):
+    """How nodes mount an nfs:// source. In pods Kubernetes mounts it, and gives it no options."""
+
+    version: Literal["3", "4.0", "4.1", "4.2"] = Field(
+        "4.1", description="The one version that is spoken, in quotes; preflight tries it."
+    )
+    connections: Whole = Field(
+        8,
+        ge=1,
+        le=16,
+        description="TCP connections to the server (`nconnect`; Linux 5.3 or newer). 1 where a server does not bear"
+        " several, like Amazon EFS; version 4.0 has one.",
+    )
+
+
 def _below(value: str) -> str:
     if not value or value.startswith("/") or ".." in value.split("/"):
         raise wrong("file", "not a file of the source", "write its path from the source on, without ..")
@@ -184,8 +207,8 @@ class Dataset(Strict):
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
     source: Annotated[str, AfterValidator(_source)] = Field(
-        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder, or"
-        " pvc://claim/folder of a cluster."
+        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder,"
+        " nfs://server/export, or pvc://claim/folder of a cluster."
     )
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
@@ -198,6 +221,7 @@ class Dataset(Strict):
     s3: S3 | None = Field(None, description="Only for s3:// sources.")
     oss: Oss | None = Field(None, description="Only for oss:// sources, which need it.")
     hdfs: Hdfs | None = Field(None, description="Only for hdfs:// sources.")
+    nfs: Nfs | None = Field(None, description="Only for nfs:// sources.")
     marker: Marker | None = Field(
         None,
         description="Only for file:// sources: a node that does not see this file with this digest is refused, and on"
@@ -231,6 +255,7 @@ class Dataset(Strict):
         self._is_of_oss()
         if self.hdfs is not None and not self.source.startswith(HDFS):
             raise wrong("hdfs", f"hdfs is given, the source is {self.source}", "remove hdfs or use an hdfs:// source")
+        self._is_of_nfs()
         self._is_read_only()
         if self.marker is not None and not self.source.startswith("file://"):
             reason = f"a marker is given, the source is {self.source}"
@@ -245,6 +270,13 @@ class Dataset(Strict):
         if self.cache.pin and self.cache.share is not None:
             raise wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
         return self
+
+    def _is_of_nfs(self) -> None:
+        if self.nfs is not None and not nfs.is_export(self.source):
+            raise wrong("nfs", f"nfs is given, the source is {self.source}", "remove nfs or use an nfs:// source")
+        if nfs.is_export(self.source) and self.freshness is not None and self.freshness < nfs.LEAST_WITHIN_S:
+            reason = "the NFS client and the caches above it share it, a second each"
+            raise wrong("freshness", reason, f'at least "within: {nfs.LEAST_WITHIN_S}s"')
 
     def _is_of_oss(self) -> None:
         if self.oss is not None and not self.source.startswith("oss://"):
@@ -264,7 +296,7 @@ class Dataset(Strict):
             raise wrong(
                 "source", f"{scheme} is read only here", "remove writable, or write to a file:// or s3:// source"
             )
-        if scheme and self.through == "under_store":
+        if self.source.startswith(_BY_CLUSTER) and self.through == "under_store":
             raise wrong("source", f"{scheme} is read through a cluster only", "remove through")
 
 

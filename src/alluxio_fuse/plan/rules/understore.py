@@ -35,12 +35,14 @@ def served_from(client: float, worker: float, staged: float = 0.0) -> tuple[dict
     return rounded, "on the node that holds least: " + ", ".join(f"{part:.0%} {name}" for name, part in amount.items())
 
 
-@rule("the layers wait one after the other: sync interval + client metadata + kernel")
-def staleness(sync: int, metadata: int, kernel: int, bound: int | None) -> tuple[int | None, str]:
+@rule("the layers wait one after the other: sync interval + client metadata + kernel, and a mount of the source")
+def staleness(sync: int, metadata: int, kernel: int, bound: int | None, source: int = 0) -> tuple[int | None, str]:
     """Seconds until a change at the source is seen, at the latest; null: never, the data is declared immutable."""
     if bound is None:
         return None, "declared immutable: a change at the source is not looked for"
-    return sync + metadata + kernel, f"{sync}s sync + {metadata}s client metadata + {kernel}s kernel, declared {bound}s"
+    mount = f"{source}s NFS client + " if source else ""
+    why = f"{mount}{sync}s sync + {metadata}s client metadata + {kernel}s kernel, declared {bound}s"
+    return source + sync + metadata + kernel, why
 
 
 @rule("Alluxio 2.9.4: fs load reads each block once into one worker")

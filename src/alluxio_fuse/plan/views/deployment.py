@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alluxio_fuse.plan.document import Plan
+from alluxio_fuse.plan.nfs import exports
 from alluxio_fuse.plan.parts import plain
 from alluxio_fuse.plan.pvc import claims
 
@@ -13,10 +14,10 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
     """What a platform's role is told of a deployment whose plan is known; preflight's questions hold the same keys.
 
     Returns {name, platform, verbs, lacks: {playbook: why not}, image, state_dir: the folder on `host`, mount_root,
-    kubernetes: {node_access, claims: {folder: claim}, ...}}.
+    kubernetes: {node_access, claims: {folder: claim}, exports: {folder: {server, path}}, ...}}.
     """
     node = plan.nodes[host]["node"]
-    cluster, claimed = plan.fleet.get("kubernetes"), claims({one["name"]: one["source"] for one in plan.datasets})
+    cluster, sources = plan.fleet.get("kubernetes"), {one["name"]: one["source"] for one in plan.datasets}
     return {
         "name": plan.name,
         "platform": plan.platform,
@@ -28,7 +29,8 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
         "kubernetes": {
             **(plain(cluster.amount) if cluster else {}),
             **({"fluid": _fluid(plan)} if plan.capabilities.by_fluid else {}),
-            "claims": claimed,
+            "claims": claims(sources),
+            "exports": exports(sources),
             "node_access": plan.fleet["node_access"].amount,
         },
     }

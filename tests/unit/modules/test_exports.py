@@ -1,0 +1,45 @@
+"""Trying an export on this machine, which may have no NFS client: nothing stays mounted, and the reason is told."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import exports, mount_calls
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import read_mounts
+
+OPTIONS = "vers=4.1,proto=tcp,clientaddr=0.0.0.0,soft,timeo=50,retrans=1"
+
+
+def test_a_name_that_nobody_knows() -> None:
+    found = exports.try_export({"server": "no.such.host.invalid", "path": "/a", "options": OPTIONS}, [0], 5)
+    assert found["state"] == "unreachable"
+    assert "no.such.host.invalid" in found["detail"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root mounts")
+def test_nothing_answers_there() -> None:
+    before = read_mounts()
+    found = exports.try_export({"server": "localhost", "path": "/a", "options": OPTIONS}, [0], 5)
+    assert found["state"] in {"unsupported", "unreachable"}  # without an NFS client in the kernel, and with one
+    assert found["detail"].startswith("localhost:/a: ")
+    assert read_mounts() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root mounts")
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_it_is_listed_as_each_user(
+    tmp_path_factory: pytest.TempPathFactory, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "a").write_bytes(b"123")
+    for path in (folder, *folder.parents[:3]):
+        path.chmod(0o755)
+    folder.chmod(mode)
+    bound = mount_calls.bind
+    monkeypatch.setattr(mount_calls, "mount", lambda _kind, _address, path, _options: bound(str(folder), path))
+    found = exports.try_export({"server": "localhost", "path": "/a", "options": OPTIONS}, [0, 1000], 5)
+    if mode == 0o755:
+        assert (found["state"], found["files"], found["bytes"]) == ("ok", 1, 3)
+    else:
+        assert (found["state"], found["detail"]) == ("denied", "uid 1000 may not read localhost:/a")
