@@ -72,7 +72,7 @@ test-upkeep: setup-dev ## 42 min: keys, images, backups, datasets and versions t
 test-warm: setup-dev ## 10 min: warm-up tasks of a deployment: lists, limits, kills, proofs, what is given up
 	@pytest -q tests/warm
 
-test-sources: setup-dev ## 15 min: the main job on oss://, and with keys that are found; stand-ins verify signatures and tokens
+test-sources: setup-dev ## 40 min: the main job on oss://, hdfs:// and nfs:// (in a guest with a kernel of its own), and with keys that are found
 	@pytest -q tests/sources
 
 test-image: setup-dev ## 4 min: the image's services, caches and properties, and the JVM flags that are planned

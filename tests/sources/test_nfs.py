@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import random
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ NAME = "alluxio-fuse"
 DATA = f"/mnt/{NAME}/set/data"
 MOUNTED = f"/var/lib/{NAME}/nfs/{SERVER}+set"
 FILES = {f"n{n % 3}/{n} of 40.JPEG": 1 + 1663 * n for n in range(40)} | {"large": 20_000_000}
-LIMIT_S = 120
+LIMIT_S = 600  # what would wait for the server waits for ever
 
 
 def made(name: str) -> bytes:
@@ -90,9 +89,7 @@ def test_a_server_that_nobody_knows_or_that_is_away_is_refused(node: Guest, serv
     assert "unreachable on guest: no.such.host.invalid" in unknown.output
     server.stop()
     try:
-        begun = time.monotonic()
-        away = node.play("playbooks/preflight.yml", **source())
-        assert time.monotonic() - begun < LIMIT_S
+        away = node.play("playbooks/preflight.yml", limit=LIMIT_S, **source())
         assert f"unreachable on guest: {SERVER}:/set" in away.output
         assert node.waiting() == []
     finally:
@@ -126,13 +123,9 @@ def test_it_is_mounted_at_boot(node: Guest, first: Run) -> None:
 def test_reads_wait_while_the_server_is_away_and_go_on(node: Guest, server: NfsServer, first: Run) -> None:
     node.said(f"systemctl restart {NAME}-fuse-set.service && echo 3 > /proc/sys/vm/drop_caches")
     server.stop()
-    reads = ["ssh", "-i", str(node.key), "-p", str(node.port)]
-    quiet = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
-    reader = subprocess.Popen([*reads, *quiet, "root@127.0.0.1", f"sha256sum {DATA}/large"], stdout=subprocess.PIPE)
+    reader = subprocess.Popen([*node.reach, f"sha256sum {DATA}/large"], stdout=subprocess.PIPE)
     try:
-        begun = time.monotonic()
-        status = node.play("playbooks/status.yml", **source())
-        assert time.monotonic() - begun < LIMIT_S
+        status = node.play("playbooks/status.yml", limit=LIMIT_S, **source())
         assert status.status != 0
         assert f"source on guest, set: {SERVER}:/set has not answered within 3 s" in status.output.replace("\n", " ")
         assert reader.poll() is None
@@ -156,9 +149,7 @@ def test_teardown_ends_while_the_server_is_away_and_leaves_nothing(
 ) -> None:
     server.stop()
     try:
-        begun = time.monotonic()
-        succeed(node.play("playbooks/teardown.yml", **source("set/n1")))
-        assert time.monotonic() - begun < 2 * LIMIT_S
+        succeed(node.play("playbooks/teardown.yml", limit=LIMIT_S, **source("set/n1")))
         assert node.waiting() == []
         assert differences(before, node.snapshot(node.folder / "after.json")) == ""
     finally:

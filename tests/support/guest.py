@@ -27,10 +27,16 @@ class Guest:
     port: int
     key: Path
 
+    @property
+    def reach(self) -> list[str]:
+        """What a command begins with that runs in it, as root."""
+        return ["ssh", *QUIET, "-i", str(self.key), "-p", str(self.port), "root@127.0.0.1"]
+
     def ran(self, command: str, limit: float = 120, **given: Any) -> subprocess.CompletedProcess[str]:
         """A command in it, as root."""
-        reach = ["ssh", *QUIET, "-i", str(self.key), "-p", str(self.port), "root@127.0.0.1", command]
-        return subprocess.run(reach, capture_output=True, text=True, check=False, timeout=limit, **given)
+        return subprocess.run(
+            [*self.reach, command], capture_output=True, text=True, check=False, timeout=limit, **given
+        )
 
     def said(self, command: str, limit: float = 120, **given: Any) -> str:
         """What a command that must succeed says."""
