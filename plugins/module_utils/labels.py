@@ -1,12 +1,55 @@
-"""Images of a dataset in a folder for each class, as ImageNet and torchvision's ImageFolder have them."""
+"""Images of a dataset: in a folder for each class, as torchvision's ImageFolder has them, or in shards with labels."""
 
 from __future__ import annotations
+
+import re
+from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # what ImageFolder takes
 USUAL = "train"  # the folder that ImageNet's training images are in
 LEAST_CLASSES = 2
+SHARDS = {"tfrecord": (re.compile(r"\.tfrecords?$|-\d{5}-of-\d{5}$"), "train-00000-of-01024 or train-0.tfrecord")}
+Orders = dict[str, Any]
+
+
+def ordered(entries: list[reader.Entry], orders: Orders) -> tuple[str, list[reader.Entry]]:
+    """The folder and the files of an epoch, as filter train_orders tells it; ValueError: there are none."""
+    shards = orders["shards"]
+    if not shards:
+        folder, images = labelled(entries, orders.get("folder"))
+        return folder, chosen(images, orders.get("images"), orders["seed"])
+    folder, found = sharded(entries, shards["kind"], orders.get("folder"))
+    return folder, chosen(found, shards["count"], orders["seed"])
+
+
+def told(files: list[reader.Entry], orders: Orders) -> Orders:
+    """Orders as the program gets them: with names of files and classes, and how many images made-up batches have.
+
+    How many images are in shards shows when they are read: until then it follows from the size of ImageNet's.
+    """
+    shards = orders["shards"]
+    if shards:
+        classes = [str(number) for number in range(shards["classes"])]
+        images = max(1, sum(entry.size for entry in files) // shards["image_bytes"])
+    else:
+        classes = sorted({class_of(entry.path, orders["folder"]) for entry in files})
+        images = len(files)
+    about = {"files": [entry.path for entry in files], "classes": classes, "images": images}
+    return {key: value for key, value in orders.items() if key != "shards"} | about
+
+
+def sharded(entries: list[reader.Entry], kind: str, folder: str | None = None) -> tuple[str, list[reader.Entry]]:
+    """The folder with shards (`train`, or the whole dataset, where none is named), and the shards below it."""
+    pattern, example = SHARDS[kind]
+    for below in (folder,) if folder is not None else (USUAL, ""):
+        inside = f"{below}/" if below else ""
+        shards = [entry for entry in entries if entry.path.startswith(inside) and pattern.search(entry.path)]
+        if shards:
+            return below, shards
+    where = f"its folder {folder}" if folder else "the dataset"
+    raise ValueError(f"{where}: no shard in it that is called like {example}")
 
 
 def labelled(entries: list[reader.Entry], folder: str | None = None) -> tuple[str, list[reader.Entry]]:

@@ -62,6 +62,13 @@ class Program:
             raise ProgramError(f"it said {line[:200]!r} where {' or '.join(kinds)} was to come")
         return told
 
+    def end(self) -> None:
+        """Wait until it has ended, which it does after its last word."""
+        while not (_readable(self._told) and not os.read(self._told, 1 << 20)):
+            pass
+        if self._process.wait():
+            raise ProgramError(self._last_words())
+
     def _last_words(self) -> str:
         status = self._process.wait()
         lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-SAID:]

@@ -17,8 +17,8 @@ DOCUMENTATION = r"""
 module: train_facts
 short_description: Says whether a node can train on a dataset
 description:
-  - Finds the images with labels in a manifest, starts the program up to the point where it would read, and looks at
-    memory, disk and GPUs. Reads nothing of the dataset, and changes nothing outside of O(scratch).
+  - Finds the images with labels, or shards, in a manifest, starts the program up to the point where it would read, and
+    looks at memory, disk and GPUs. Reads nothing of the dataset, and changes nothing outside of O(scratch).
 author: [alluxio-fuse]
 attributes:
   check_mode:
@@ -49,13 +49,14 @@ EXAMPLES = r"""
     manifest: /var/lib/alluxio-fuse/manifests/imagenet.jsonl
     scratch: /var/lib/alluxio-fuse/train
     program: {path: /var/lib/alluxio-fuse/train/train_pytorch.py, python: /usr/bin/python3}
-    orders: {model: resnet50, batch: 256, size: 224, gpus: 0}
+    orders: "{{ settings | alluxio.fuse.train_orders }}"
 """
 
 RETURN = r"""
 facts:
   description:
-    - C(folder), C(images), C(classes), C(bytes) of what there is with labels, or C(unlabelled), why there is none.
+    - C(folder), C(shards), C(images), C(classes), C(bytes) of what there is with labels, or C(unlabelled), why there is
+      none. Images in shards are an estimate.
     - C(runs), what the program said when it was ready, or C(cannot_run), its last words.
     - C(memory), bytes that are free, and C(disk), those of the scratch folder.
   type: dict
@@ -88,14 +89,18 @@ def main() -> None:
 
 def _labels(entries: list[reader.Entry], orders: dict[str, Any]) -> dict[str, Any]:
     try:
-        folder, images = labels.labelled(entries, orders.get("folder"))
+        folder, files = labels.ordered(entries, orders)
     except ValueError as error:
         return {"unlabelled": str(error)}
-    files = labels.chosen(images, orders.get("images"), orders["seed"])
-    classes = {labels.class_of(entry.path, folder) for entry in files}
-    size = sum(entry.size for entry in files)
-    digested = sum(entry.digest is not None for entry in files)
-    return {"folder": folder, "images": len(files), "classes": len(classes), "bytes": size, "digested": digested}
+    told = labels.told(files, {**orders, "folder": folder})
+    return {
+        "folder": folder,
+        "shards": len(files) if orders["shards"] else 0,
+        "images": told["images"],
+        "classes": len(told["classes"]),
+        "bytes": sum(entry.size for entry in files),
+        "digested": sum(entry.digest is not None for entry in files),
+    }
 
 
 def _memory() -> int:
@@ -106,8 +111,8 @@ def _memory() -> int:
 def _started(found: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     """The program with its model loaded, and nothing read."""
     scratch = Path(params["scratch"])
-    orders = {**params["orders"], "root": None, "files": [], "shown": str(scratch)}
-    orders |= {"folder": found["folder"], "classes": [str(n) for n in range(found["classes"])], "images": 0}
+    orders = labels.told([], {**params["orders"], "folder": found["folder"]})
+    orders |= {"root": None, "shown": str(scratch), "classes": [str(n) for n in range(found["classes"])], "images": 0}
     written = scratch / "orders.json"
     written.write_text(json.dumps(orders), encoding="ascii")
     container = f"alluxio-fuse-train-{os.getpid()}"

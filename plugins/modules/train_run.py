@@ -100,9 +100,7 @@ def main() -> None:
     programs.leave_on_signals()
     try:
         _, entries = reader.load(params["manifest"])
-        orders = params["orders"]
-        _, images = labels.labelled(entries, orders["folder"])
-        files = labels.chosen(images, orders["images"], orders["seed"])
+        _, files = labels.ordered(entries, params["orders"])
         results = [_run(one, files, params) for one in params["runs"]]
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
@@ -154,6 +152,7 @@ def _trained(
             epochs.append(_epoch(told, looked, one, files if root else [], scratch))
             looked = _look(one, paths)
             training.go()
+        training.end()
     return {
         "framework": ready["framework"],
         "device": ready["device"],
@@ -165,12 +164,10 @@ def _trained(
 
 def _orders(one: dict[str, Any], root: str | None, files: list[reader.Entry], params: dict[str, Any]) -> Path:
     """The file that the program is started with."""
-    ordered = params["orders"]
-    classes = sorted({labels.class_of(entry.path, ordered["folder"]) for entry in files})
-    path = Path(params["scratch"], "orders.json")
-    about = {"root": root, "files": [entry.path for entry in files], "classes": classes, "images": len(files)}
+    told = labels.told(files, params["orders"]) | {"root": root, "shown": params["scratch"]}
     chosen = {"loaders": one["loaders"]} if one.get("loaders") is not None else {}
-    path.write_text(json.dumps({**ordered, **about, **chosen, "shown": params["scratch"]}), encoding="ascii")
+    path = Path(params["scratch"], "orders.json")
+    path.write_text(json.dumps({**told, **chosen}), encoding="ascii")
     return path
 
 

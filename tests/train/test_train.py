@@ -18,14 +18,16 @@ import leftovers
 import pytest
 from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, Run, latest, playbook, stages, succeed, until
 
-from alluxio_fuse.dataset import sample
+from alluxio_fuse.dataset import sample, tfrecord
 
 NAME = "trained"
 STATE = Path(f"/var/lib/{NAME}")
 MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
 IMAGE = "localhost/alluxio-fuse-test-torch:bookworm"
-PADDLE = "paddlepaddle==3.3.1"
-SHAPE = sample.Shape(images=400, shards=0)
+PADDLE = ("paddlepaddle==3.3.1",)
+TENSORFLOW = ("tensorflow-cpu==2.21.0", "google-crc32c==1.9.0")
+SHAPE = sample.Shape(images=400, shards=4, shard_bytes=8_000_000)
+SHARDED = {"program": "tensorflow", "classes": SHAPE.classes + 1}
 TINY = {"model": "tiny", "size": 64, "batch": 32, "mark": 5, "loaders": 2, "rounds": 1}
 STAGES = ("preflight", "plan", "nodes", "services")
 Train = Callable[..., Run]
@@ -40,14 +42,13 @@ def image() -> str:
     return IMAGE
 
 
-@pytest.fixture(scope="module")
-def paddle() -> str:
-    """The interpreter of a virtual environment with PaddlePaddle, made once for all runs."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "alluxio-fuse" / PADDLE
+def interpreter(*packages: str) -> str:
+    """The interpreter of a virtual environment with packages, made once for all runs."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "alluxio-fuse" / packages[0]
     python = folder / "bin/python3"
     if not (folder / "complete").exists():
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", PADDLE], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         (folder / "complete").touch()
     return str(python)
 
@@ -164,6 +165,9 @@ def test_swapped_classes_are_caught_by_path(train: Train) -> None:
         ({"python": sys.executable}, f"alluxio_train.python: {sys.executable}: it cannot run pytorch on processors"),
         ({"gpus": 1}, "it cannot run pytorch on 1 GPUs: it ended with status 126: Error: setting up CDI devices"),
         ({"loaders": 4000}, "alluxio_train: 4000 loaders with batches of 32 may need"),
+        ({**SHARDED, "folder": "notes"}, "alluxio_train.folder: notes: its folder notes: no shard in it"),
+        (SHARDED, f"alluxio_train.image: {IMAGE}: it cannot run tensorflow on processors"),
+        ({"program": "jax"}, "alluxio_train.program: 'jax' why: no program of that name do: write pytorch"),
         ({"dataset": "other"}, "alluxio_train.dataset: other: no dataset of that name is mounted on localhost"),
     ],
 )
@@ -202,9 +206,50 @@ def test_a_program_of_ones_own_is_held_to_the_same_proof(train: Train) -> None:
     assert left() == []
 
 
-def test_paddle_trains_too(train: Train, paddle: str) -> None:
-    succeed(train(python=paddle, program="paddle"))
+def test_paddle_trains_too(train: Train) -> None:
+    succeed(train(python=interpreter(*PADDLE), program="paddle"))
     assert node()["framework"].startswith("paddle ")
     right, equal = findings("PASS")
     assert right.startswith("6 epochs read the manifest's bytes, digest ")
     assert equal == "3 loss curves of 26 steps are equal"
+
+
+def test_tensorflow_trains_on_shards(train: Train, source: Path) -> None:
+    succeed(train(python=interpreter(*TENSORFLOW), **SHARDED))
+    assert node()["framework"].startswith("tensorflow ")
+    assert ("mount", "cold", False) in states()
+    records = sum(len(list(tfrecord.records(path.read_bytes()))) for path in (source / "tfrecord").iterdir())
+    assert (node()["shards"], node()["images"]) == (SHAPE.shards, records)
+    right, equal = findings("PASS")
+    assert right.startswith("6 epochs read the manifest's bytes, digest ")
+    assert equal.startswith("3 loss curves of ")
+    assert left() == []
+
+
+def test_labels_that_the_model_has_no_place_for_are_refused(train: Train) -> None:
+    run = train(python=interpreter(*TENSORFLOW), program="tensorflow", classes=2, local_copy=False)
+    assert run.status != 0
+    assert "alluxio_train.classes: 2: a label in these shards is not below it; write more" in run.output
+
+
+def flipped(content: bytes) -> bytes:
+    """With another bit in the middle, which a record's checksum shows."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("lie", ["swapped", "flipped"])
+def test_another_shard_is_caught_by_path(train: Train, lie: str) -> None:
+    one, other = sorted((MOUNT_POINT / "tfrecord").iterdir())[:2]
+    held = MOUNT_POINT.parent.parent / lie
+    with ExitStack() as stack:
+        stack.enter_context(leftovers.folder(held))
+        (held / one.name).write_bytes(other.read_bytes() if lie == "swapped" else flipped(one.read_bytes()))
+        stack.enter_context(leftovers.mounted(one, "--bind", held / one.name))
+        run = train(python=interpreter(*TENSORFLOW), **SHARDED, local_copy=False)
+    assert run.status != 0
+    wrong = node()["mistakes"]
+    assert wrong, latest("train")["reasons"]
+    assert {line.split(": ")[2] for line in wrong} == {f"tfrecord/{one.name}"}, wrong
+    assert "mount" not in {path for path, _, first_read in states() if not first_read}
+    assert left() == []

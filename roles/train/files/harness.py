@@ -58,7 +58,7 @@ class Orders(NamedTuple):
 def read(path: str) -> Sample:
     """A whole file, as loaders read it: its digest costs about a hundredth of decoding it."""
     digest, parts, calls = hashlib.sha256(), [], 1
-    before = _storage_bytes()
+    _, before = asked()
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         while part := os.read(fd, BUFFER_BYTES):
@@ -67,7 +67,16 @@ def read(path: str) -> Sample:
             calls += 1
     finally:
         os.close(fd)
-    return Sample(b"".join(parts), digest.hexdigest(), calls, _storage_bytes() - before)
+    return Sample(b"".join(parts), digest.hexdigest(), calls, asked()[1] - before)
+
+
+def asked() -> tuple[int, int]:
+    """Read calls of this process until now, and bytes that it has fetched from block devices."""
+    try:
+        fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
+    except OSError:  # a hardened kernel, or a container that may not look
+        return 0, 0
+    return int(fields["syscr"]), int(fields["read_bytes"])
 
 
 def seed_of(seed: int, epoch: int, path: str) -> int:
@@ -107,8 +116,11 @@ class Epoch:
                 self._wait += time.perf_counter() - begun
             yield batch
 
-    def saw(self, path: str, digest: str, size: Any, calls: Any, storage_bytes: Any) -> None:
-        """Count a file that a loader read; numbers may be of a framework's own types."""
+    def saw(self, path: str, digest: str, size: Any, calls: Any = 0, storage_bytes: Any = 0) -> None:
+        """Count a file that a loader read; numbers may be of a framework's own types.
+
+        Calls and storage_bytes: of this file, or of all files until now where loaders are threads, and read at once.
+        """
         self._read.append(f"{digest} {int(size)} {path}\n")
         self._bytes, self._calls = self._bytes + int(size), self._calls + int(calls)
         self._storage += int(storage_bytes)
@@ -180,12 +192,3 @@ class Harness:
 def _resident_bytes() -> int:
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _storage_bytes() -> int:
-    """Bytes that this process has fetched from block devices."""
-    try:
-        fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
-    except OSError:  # a hardened kernel, or a container that may not look
-        return 0
-    return int(fields["read_bytes"])

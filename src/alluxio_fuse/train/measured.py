@@ -1,5 +1,6 @@
 """What a node has trained, as module train_run returns it, and which cache state each epoch proves."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -113,8 +114,13 @@ class Run(BaseModel):
 
     def _evidence(self, epoch: Epoch, path: str, state: str) -> Evidence:
         counted = epoch.model_dump(include=set(Evidence.model_fields) & set(Epoch.model_fields))
-        about = {"path": path, "state": state, "kind": "small", "root": self.root, "files": epoch.images}
+        about = {"path": path, "state": state, "kind": "small", "root": self.root, "files": epoch.expected_files}
         return Evidence.model_validate({**counted, **about, "medium": self.medium, "direct": self.direct})
+
+
+def images_read(runs: Sequence[Run]) -> int | None:
+    """Images of an epoch, as the first run that read some has counted them."""
+    return next((epoch.images for run in runs for epoch in run.epochs if epoch.mount and not run.failed), None)
 
 
 def mistakes(run: Run) -> list[str]:
@@ -129,4 +135,4 @@ def mistakes(run: Run) -> list[str]:
     return found
 
 
-__all__ = ["LEVELS", "MIXED", "Epoch", "Run", "mistakes"]
+__all__ = ["LEVELS", "MIXED", "Epoch", "Run", "images_read", "mistakes"]

@@ -1,6 +1,7 @@
 """What the training runs of all nodes come to: rows, proof, verdict, answer. train.json is this model."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from alluxio_fuse.check.statistics import BUSY as OTHERS_BUSY
 from alluxio_fuse.check.verdict import WORST
 from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.plan.rules.gate import NEEDS
-from alluxio_fuse.train.measured import Run, mistakes
+from alluxio_fuse.train.measured import Run, images_read, mistakes
 from alluxio_fuse.train.rows import BUSY, Row, rows
 from alluxio_fuse.train.sweep import Swept, limit, swept
 
@@ -27,11 +28,12 @@ CPU = "cpu"
 
 
 class Node(BaseModel):
-    """What one node has trained on a dataset."""
+    """What one node has trained on a dataset; shards: 0 where an image is a file."""
 
     host: str
     dataset: str
     folder: str
+    shards: int
     images: int
     classes: int
     bytes: int
@@ -46,6 +48,11 @@ class Node(BaseModel):
     mistakes: list[str]
     findings: list[Finding]
     answer: str
+
+    @property
+    def held(self) -> str:
+        """What the images are in."""
+        return f"{self.shards} shards" if self.shards else f"{self.classes} classes"
 
 
 class Training(BaseModel):
@@ -88,12 +95,13 @@ def _node(measured: Mapping[str, Any]) -> Node:
     device = next((run.device for run in trained if run.device), CPU)
     foreign = max((run.foreign_cpu for run in trained), default=0.0)
     wrong = [mistake for run in trained for mistake in mistakes(run)]
-    proof = [*_ended(trained), *_bytes(wrong, trained), *_losses(trained, device)]
+    proof = [*_ended(trained), *_bytes(wrong, trained), *_losses(trained, device, facts["shards"] > 0)]
     speed, answer = _answer(table, device, facts["processors"], foreign)
     return Node(
         host=measured["host"],
         dataset=measured["dataset"],
-        **{key: facts[key] for key in ("folder", "images", "classes", "bytes", "digested", "processors")},
+        images=images_read(right) or facts["images"],
+        **{key: facts[key] for key in ("folder", "shards", "classes", "bytes", "digested", "processors")},
         framework=next((run.framework for run in trained if run.framework), ""),
         device=device,
         rows=table,
@@ -126,9 +134,21 @@ def _bytes(wrong: list[str], trained: list[Run]) -> Iterator[Finding]:
     yield Finding(outcome="PASS", reason=said)
 
 
-def _losses(trained: list[Run], device: str) -> Iterator[Finding]:
-    """The same images in the same order give the same losses: exactly on processors, nearly at first on GPUs."""
-    curves = [(run.name, [loss for e in run.epochs for loss in e.losses]) for run in trained if run.kind == "train"]
+def _losses(trained: list[Run], device: str, shards: bool) -> Iterator[Finding]:
+    """The same images in the same order give the same losses: exactly on processors, nearly at first on GPUs.
+
+    With shards the order depends on the number of loaders, so only runs of one number are compared.
+    """
+    groups: dict[int | None, list[Run]] = defaultdict(list)
+    for run in trained:
+        if run.kind == "train":
+            groups[run.loaders if shards else None].append(run)
+    for runs in groups.values():
+        yield from _curves(runs, device)
+
+
+def _curves(runs: list[Run], device: str) -> Iterator[Finding]:
+    curves = [(run.name, [loss for epoch in run.epochs for loss in epoch.losses]) for run in runs]
     if len(curves) < 2:
         return
     most, steps = (0.0, None) if device == CPU else (TOLERANCE, FIRST_STEPS)

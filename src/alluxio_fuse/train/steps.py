@@ -6,6 +6,7 @@ from typing import Any
 
 from alluxio_fuse.check.passes import before
 from alluxio_fuse.plan.intent.work import Train
+from alluxio_fuse.plan.reading import SAMPLE_IMAGE
 
 Run = dict[str, Any]
 
@@ -17,9 +18,11 @@ UNKNOWN_NAMES = 8  # of names that nobody has asked for yet only a few are looke
 
 
 def orders(train: Train) -> dict[str, Any]:
-    """What programs are told, but for what only the node knows."""
+    """What programs are told, but for what only the node knows; `shards` says which files are to be found there."""
     told = ("folder", "images", "model", "batch", "size", "epochs", "loaders", "gpus", "seed", "mark")
-    return {key: getattr(train, key) for key in told}
+    about = {"count": train.shards, "classes": train.classes, "image_bytes": SAMPLE_IMAGE}
+    shards = {"kind": train.reads.shards, **about} if train.reads.shards else None
+    return {key: getattr(train, key) for key in told} | {"shards": shards}
 
 
 def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
@@ -32,9 +35,12 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
             " them to end"
         )
     if reason := facts.get("unlabelled"):
-        return [*found, f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; name a folder with class folders"]
+        wanted = f"with shards, or a program that reads no {train.reads.shards}" if train.reads.shards else ""
+        remedy = f"name a folder {wanted or 'with class folders'}"
+        return [*found, f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; {remedy}"]
     if reason := facts.get("cannot_run"):
-        return [*found, f"{said}: it cannot run {train.program} on {_device(train)}: {reason}"]
+        remedy = f"name one whose python3 has {train.reads.needs}"
+        return [*found, f"{said}: it cannot run {train.program} on {_device(train)}: {reason}; {remedy}"]
     if (need := memory(train, facts["runs"]["resident_bytes"])) > facts["memory"]:
         found.append(
             f"alluxio_train: {train.loaders} loaders with batches of {train.batch} may need {_gb(need)} of memory, and"
@@ -51,7 +57,8 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
 def memory(train: Train, resident: int) -> int:
     """Bytes that training may need at most: each loader as large as the program, and the batches that it has ready."""
     batch = train.batch * CHANNELS * train.size * train.size * FLOAT_BYTES
-    return resident * (1 + train.loaders) + batch * PREFETCHED * train.loaders
+    processes = 1 if train.reads.threads else 1 + train.loaders
+    return resident * processes + batch * PREFETCHED * train.loaders
 
 
 def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: bool) -> list[Run]:

@@ -34,7 +34,7 @@ def render(made: Training) -> str:
 
 def _table(node: Node, mark: int) -> Table:
     title = (
-        f"{node.dataset} on {node.host}: {node.images} images, {node.classes} classes, {node.bytes / 1e6:.0f} MB;"
+        f"{node.dataset} on {node.host}: {node.images} images, {node.held}, {node.bytes / 1e6:.0f} MB;"
         f" {node.framework} on {node.device}"
     )
     table = Table(

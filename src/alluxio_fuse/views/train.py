@@ -9,7 +9,7 @@ from typing import Any
 from alluxio_fuse.plan.intent.work import RESNET50, Train
 from alluxio_fuse.report import training as page
 from alluxio_fuse.train import steps, table
-from alluxio_fuse.train.measured import Run
+from alluxio_fuse.train.measured import Run, images_read
 from alluxio_fuse.train.result import Training, training
 from alluxio_fuse.train.rows import rows
 
@@ -66,7 +66,7 @@ def train_need(
         "gpu": next(run.device for run in runs if run.device),
         "need": {
             "images_per_s": round(reached.best / train.gpus, 1),
-            "image_bytes": round(facts["bytes"] / facts["images"]),
+            "image_bytes": round(facts["bytes"] / (images_read(runs) or facts["images"])),
             "at": reached.measured,
         },
     }

@@ -69,6 +69,32 @@ def test_labels_are_folders_of_images() -> None:
         labels.labelled([*others, images[0]])
 
 
+TFRECORD = {"kind": "tfrecord", "count": None, "classes": 3, "image_bytes": 100}
+ORDERS = {"folder": None, "images": None, "seed": 2012}
+
+
+def test_shards_are_found_by_their_names() -> None:
+    names = ("train-00000-of-00002", "train-00001-of-00002", "a/0.tfrecord", "cat/1.jpg", "dog/1.jpg", "a.tfrecord.gz")
+    entries = [entry(name, b"x" * 120) for name in names]
+    folder, files = labels.ordered(entries, {**ORDERS, "shards": TFRECORD})
+    assert (folder, files) == ("", sorted(entries[:3]))
+    assert labels.ordered([*entries, entry("train/0.tfrecords", b"")], {**ORDERS, "shards": TFRECORD})[0] == "train"
+    assert len(labels.ordered(entries, {**ORDERS, "shards": {**TFRECORD, "count": 2}})[1]) == 2
+    assert len(labels.ordered(entries, {**ORDERS, "shards": None})[1]) == 2
+    with pytest.raises(ValueError, match=r"its folder cat: no shard in it that is called like train-00000-of-01024"):
+        labels.ordered(entries, {**ORDERS, "folder": "cat", "shards": TFRECORD})
+
+
+def test_how_many_images_are_in_shards_is_estimated_by_their_size() -> None:
+    files = [entry("train-00000-of-00001", b"x" * 520)]
+    assert labels.told(files, {**ORDERS, "shards": TFRECORD}) == {
+        **ORDERS,
+        "files": ["train-00000-of-00001"],
+        "classes": ["0", "1", "2"],
+        "images": 5,
+    }
+
+
 def test_images_of_a_part_are_the_first_that_caches_are_filled_with() -> None:
     images = [entry(f"cat/{number}.jpg", b"") for number in range(50)]
     some = labels.chosen(images, 10, 2012)
@@ -102,6 +128,19 @@ def test_a_program_is_spoken_with(tmp_path: Path) -> None:
         assert found.event("ready") == {"event": "ready"}
         found.go()
         assert found.event("epoch")["images"] == 3
+
+
+def test_a_program_that_fails_after_its_last_word_has_failed(tmp_path: Path) -> None:
+    for end in ("", "sys.exit('out of shards')"):
+        with programs.running(program(f"{SPEAKING}{end}", tmp_path), tmp_path / "said") as found:
+            found.event("ready")
+            found.go()
+            found.event("epoch")
+            if end:
+                with pytest.raises(programs.ProgramError, match="out of shards"):
+                    found.end()
+            else:
+                found.end()
 
 
 def test_a_program_that_fails_leaves_its_last_words(tmp_path: Path) -> None:

@@ -14,13 +14,22 @@ from alluxio_fuse.train.result import Training, training
 from alluxio_fuse.views.train import train_need
 from train.conftest import BYTES, IMAGES, Made
 
-FACTS = {"folder": "train", "images": IMAGES, "classes": 4, "bytes": BYTES, "digested": IMAGES, "processors": 8}
+FACTS = {
+    "folder": "train",
+    "shards": 0,
+    "images": IMAGES,
+    "classes": 4,
+    "bytes": BYTES,
+    "digested": IMAGES,
+    "processors": 8,
+}
 COPY = {"name": "copying", "path": "local copy", "kind": "copy", "round": 1, "at": "", "seconds": 36.0, "bytes": BYTES}
 GPU = {"device": "NVIDIA H100 80GB HBM3"}
 
 
-def result(*runs: dict[str, Any], kept: tuple[dict[str, Any], ...] = ()) -> Training:
-    measured = {"host": "node1", "dataset": "imagenet", "facts": FACTS, "results": list(runs), "kept": list(kept)}
+def result(*runs: dict[str, Any], kept: tuple[dict[str, Any], ...] = (), **facts: Any) -> Training:
+    about = {**FACTS, **facts}
+    measured = {"host": "node1", "dataset": "imagenet", "facts": about, "results": list(runs), "kept": list(kept)}
     return training([measured], {}, "2026-11-25T08:00:00Z", {"machine": {"host": "node1"}})
 
 
@@ -120,6 +129,29 @@ def test_on_gpus_the_first_losses_count_since_rounding_grows_from_step_to_step(r
     assert "PASS: 2 loss curves of 6 steps are equal within 1% in the first 5" in said(result(*runs))
     runs[1]["epochs"] = [epoch("mount", "worker", losses=mount[:5])]
     assert "FAIL: losses of 1: mount and of 1: source differ from step 6 on" in said(result(*runs))
+
+
+def test_losses_of_shards_are_compared_between_runs_of_as_many_loaders(run: Made, epoch: Made) -> None:
+    """Another number of loaders reads shards in another order."""
+    runs = [
+        run(path, loaders=loaders, epochs=[epoch(path, "mixed", losses=[loss])])
+        for loaders, loss in ((1, 2.0), (4, 1.5))
+        for path in ("mount", "local copy")
+    ]
+    assert [one for one in said(result(*runs)) if "loss" in one] == [
+        "FAIL: losses of 1: mount and of 1: mount differ from step 1 on"
+    ]
+    equal = [one for one in said(result(*runs, shards=4)) if "loss" in one]
+    assert equal == ["PASS: 2 loss curves of 1 steps are equal"] * 2
+    runs[3]["epochs"][0]["losses"] = [1.6]
+    assert "FAIL: losses of 1: local copy and of 1: mount differ from step 1 on" in said(result(*runs, shards=4))
+
+
+def test_images_in_shards_are_those_that_were_read(run: Made) -> None:
+    made = result(run("synthetic", ""), run("mount", "worker"), shards=4, images=IMAGES + 50)
+    assert made.nodes[0].images == IMAGES
+    assert f"{IMAGES} images, 4 shards, " in table.render(made)
+    assert f"{IMAGES} images, 4 shards, " in page.render(made)
 
 
 def test_a_program_that_ends_early_fails(run: Made) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.train import steps
@@ -16,6 +17,7 @@ DATASET: dict[str, Any] = {
 }
 FACTS = {"memory": 10**11, "disk": 10**12, "bytes": 10**9, "runs": {"resident_bytes": 3 * 10**8}}
 TRAIN = Train(python="/opt/torch/bin/python3", rounds=2)
+TENSORFLOW = TRAIN.model_copy(update={"program": "tensorflow"})
 
 
 def paths(**fields: Any) -> list[str]:
@@ -75,7 +77,10 @@ def test_nothing_speaks_against_a_free_node() -> None:
     [
         ({"users": ("python3 (12)", "GPU 0 at 40 %")}, "is in use by python3 (12), GPU 0 at 40 %"),
         ({"unlabelled": "no folder for each class"}, "alluxio_train.folder: unset: no folder for each class"),
-        ({"cannot_run": "no torch"}, "/opt/torch/bin/python3: it cannot run pytorch on processors: no torch"),
+        (
+            {"cannot_run": "no torch"},
+            "/opt/torch/bin/python3: it cannot run pytorch on processors: no torch; name one whose python3 has torch",
+        ),
         ({"memory": 10**9}, "4 loaders with batches of 256 may need 2.7 GB of memory, and 1.0 GB are free"),
         ({"disk": 10**8}, "alluxio_train.local_copy: true: the copy needs 1.0 GB, and 0.1 GB are free"),
     ],
@@ -83,6 +88,39 @@ def test_nothing_speaks_against_a_free_node() -> None:
 def test_what_cannot_be_is_refused(facts: dict[str, Any], reason: str) -> None:
     (said,) = refused(**facts)
     assert reason in said
+
+
+def test_a_dataset_without_shards_is_refused() -> None:
+    (said,) = refused(TENSORFLOW, unlabelled="no shard")
+    assert (
+        said == "alluxio_train.folder: unset: no shard; name a folder with shards, or a program that reads no tfrecord"
+    )
+
+
+def test_threads_share_the_memory_of_their_process() -> None:
+    assert steps.memory(TRAIN, 100) - steps.memory(TENSORFLOW, 100) == 4 * 100
+
+
+def test_programs_are_told_what_holds_the_images() -> None:
+    assert steps.orders(TRAIN)["shards"] is None
+    about = {"kind": "tfrecord", "count": 3, "classes": 1001, "image_bytes": 114_660}
+    assert steps.orders(TENSORFLOW.model_copy(update={"shards": 3}))["shards"] == about
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason", "remedy"),
+    [
+        ({"program": "jax"}, "no program of that name", "write pytorch, paddle, tensorflow, or the path of your own"),
+        ({"program": "tensorflow", "images": 9}, "images: 9: tensorflow reads whole shards", "write shards instead"),
+        ({"shards": 9}, "shards: 9: pytorch reads no shards", "write images instead"),
+    ],
+)
+def test_settings_that_no_program_can_follow_are_refused(fields: dict[str, Any], reason: str, remedy: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Train(**fields)
+    (error,) = refused.value.errors()
+    assert error["msg"] == reason
+    assert error["ctx"]["remedy"].startswith(remedy)
 
 
 def test_a_sweep_comes_after_the_rounds() -> None:

@@ -1,8 +1,9 @@
 """What the mounts are for: the gate, and what checks, tuning, training and warm-up do."""
 
-from typing import Annotated, Any, Literal, Self
+import re
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch
@@ -36,28 +37,61 @@ class CheckBudget(Strict):
 RESNET50 = "resnet50"
 
 
+class Program(NamedTuple):
+    """A program of the bundle that trains.
+
+    needs: what python3 must have. shards: which kind of shards it reads; empty: an image is a file. threads: whether
+    its loaders are threads, not processes.
+    """
+
+    needs: str
+    shards: Literal["", "tfrecord"] = ""
+    threads: bool = False
+
+
+PROGRAMS = {
+    "pytorch": Program("torch and torchvision"),
+    "paddle": Program("paddlepaddle"),
+    "tensorflow": Program("tensorflow (2.16 or newer) and google-crc32c", shards="tfrecord", threads=True),
+}
+OWN = Program("all that it imports")
+
+
+def _known(value: str) -> str:
+    if value not in PROGRAMS and not re.fullmatch(r"/.+\.py", value):
+        reason = "no program of that name"
+        raise wrong("program", reason, f"write {', '.join(PROGRAMS)}, or the path of your own, /….py")
+    return value
+
+
 class Train(Strict):
     """What playbooks/train.yml trains, and with what; see docs/train.md."""
 
     python: Path | None = Field(None, description="Interpreter on the GPU nodes that has the framework.")
     image: str = Field("", description="Image on the GPU nodes with the framework and python3, in place of python.")
-    program: Annotated[str, Field(pattern=r"^(pytorch|paddle|/.+\.py)$")] = Field(
+    program: Annotated[str, AfterValidator(_known)] = Field(
         "pytorch",
-        description="The bundle's program that trains, pytorch or paddle; or the path of your own on the controller.",
+        description=f"Program that trains: {', '.join(PROGRAMS)}; or the path of your own on the controller.",
     )
     model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
         "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
     )
     dataset: Name | None = Field(None, description="Dataset. Unset: the first.")
     folder: str | None = Field(
-        None, description="Folder of the dataset with a folder for each class. Unset: train, or the whole dataset."
+        None,
+        description="Folder of the dataset with a folder for each class, or with shards. Unset: train, or the whole"
+        " dataset.",
     )
     images: Whole | None = Field(None, ge=2, description="Images of an epoch. Unset: all.")
+    shards: Whole | None = Field(None, ge=1, description="Shards of an epoch, which are read whole. Unset: all.")
+    classes: Whole = Field(
+        1001, ge=2, description="Labels in shards are below this number; ImageNet's TFRecords count from 1 to 1000."
+    )
     size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop.")
     batch: Whole = Field(256, ge=1, description="Images of a step.")
     epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
     rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
-    loaders: Whole = Field(4, ge=1, description="Processes that read and decode.")
+    loaders: Whole = Field(4, ge=1, description="Processes that read and decode; with tensorflow, threads.")
     sweep: list[Annotated[Whole, Field(ge=1)]] = Field(
         [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
     )
@@ -65,6 +99,11 @@ class Train(Strict):
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")
     local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @property
+    def reads(self) -> Program:
+        """What is known of its program."""
+        return PROGRAMS.get(self.program, OWN)
 
     @property
     def is_resnet50(self) -> bool:
@@ -75,6 +114,14 @@ class Train(Strict):
     def _runs_somewhere(self) -> Self:
         if self.python and self.image:
             raise wrong("program", "python and image are both named", "write one of the two")
+        return self
+
+    @model_validator(mode="after")
+    def _counts_what_it_reads(self) -> Self:
+        if self.reads.shards and self.images is not None:
+            raise wrong("program", f"images: {self.images}: {self.program} reads whole shards", "write shards instead")
+        if self.shards is not None and not self.reads.shards:
+            raise wrong("program", f"shards: {self.shards}: {self.program} reads no shards", "write images instead")
         return self
 
 
