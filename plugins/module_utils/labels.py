@@ -10,7 +10,10 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # what ImageFolder takes
 USUAL = "train"  # the folder that ImageNet's training images are in
 LEAST_CLASSES = 2
-SHARDS = {"tfrecord": (re.compile(r"\.tfrecords?$|-\d{5}-of-\d{5}$"), "train-00000-of-01024 or train-0.tfrecord")}
+SHARDS = {
+    "tfrecord": (re.compile(r"\.tfrecords?$|-\d{5}-of-\d{5}$"), "train-00000-of-01024 or train-0.tfrecord"),
+    "tar": (re.compile(r"\.tar$"), "train-000000.tar"),
+}
 Orders = dict[str, Any]
 
 

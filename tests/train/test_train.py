@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 from collections.abc import Callable, Iterator
@@ -24,10 +26,14 @@ NAME = "trained"
 STATE = Path(f"/var/lib/{NAME}")
 MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
 IMAGE = "localhost/alluxio-fuse-test-torch:bookworm"
+WEBDATASET_IMAGE = "localhost/alluxio-fuse-test-webdataset:bookworm"
+WEBDATASET = ("webdataset==1.0.2", "braceexpand==0.1.7")  # what else it needs is Debian's
 PADDLE = ("paddlepaddle==3.3.1",)
 TENSORFLOW = ("tensorflow-cpu==2.21.0", "google-crc32c==1.9.0")
 SHAPE = sample.Shape(images=400, shards=4, shard_bytes=8_000_000)
 SHARDED = {"program": "tensorflow", "classes": SHAPE.classes + 1}
+TARS, IN_A_TAR = 4, 75
+TARRED = {"program": "webdataset", "classes": SHAPE.classes, "image": WEBDATASET_IMAGE}
 TINY = {"model": "tiny", "size": 64, "batch": 32, "mark": 5, "loaders": 2, "rounds": 1}
 STAGES = ("preflight", "plan", "nodes", "services")
 Train = Callable[..., Run]
@@ -54,9 +60,45 @@ def interpreter(*packages: str) -> str:
 
 
 @pytest.fixture(scope="module")
+def webdataset(image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The image with PyTorch, and WebDataset in it."""
+    packages = tmp_path_factory.mktemp("webdataset")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages), *WEBDATASET]
+    subprocess.run(pip, check=True)
+    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", WEBDATASET_IMAGE]
+    build += ["--build-context", f"packages={packages}", "--build-arg", f"IMAGE={image}"]
+    folder = CHECKOUT / "tests/train"
+    command = [*build, "--file", str(folder / "Containerfile.webdataset"), str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return WEBDATASET_IMAGE
+
+
+def write_tars(folder: Path) -> None:
+    """WebDataset's shards of some of the sample's images: 0001.jpg, and 0001.cls with the number of its class.
+
+    Behind each archive is more, which whoever reads archives does not look at.
+    """
+    images = sorted((folder / "train").rglob("*.JPEG"), key=lambda path: path.name[::-1])
+    classes = sorted(path.name for path in (folder / "train").iterdir())
+    (folder / "tar").mkdir()
+    for number in range(TARS):
+        path = folder / f"tar/train-{number:06}.tar"
+        with tarfile.open(path, "w") as shard:
+            for index in range(number * IN_A_TAR, (number + 1) * IN_A_TAR):
+                label = str(classes.index(images[index].parent.name)).encode()
+                for suffix, content in (("jpg", images[index].read_bytes()), ("cls", label)):
+                    about = tarfile.TarInfo(f"{index:04}.{suffix}")
+                    about.size = len(content)
+                    shard.addfile(about, io.BytesIO(content))
+        with path.open("ab") as shard_file:
+            shard_file.write(os.urandom(50_000))
+
+
+@pytest.fixture(scope="module")
 def source() -> Iterator[Path]:
     with leftovers.folder(Path(f"/var/lib/{NAME}-source")) as folder:
         sample.make(folder, SHAPE)
+        write_tars(folder)
         (folder / "notes").mkdir()
         (folder / "notes/1.txt").write_text("no image")
         yield folder
@@ -81,7 +123,7 @@ def train(variables: dict[str, Any], image: str) -> Train:
     succeed(stages(*STAGES, **variables))
 
     def run(**fields: Any) -> Run:
-        where = {} if "python" in fields else {"image": image}
+        where = {} if "python" in fields or "image" in fields else {"image": image}
         return playbook("playbooks/train.yml", **variables, alluxio_train={**TINY, **where, **fields})
 
     return run
@@ -167,11 +209,16 @@ def test_swapped_classes_are_caught_by_path(train: Train) -> None:
         ({"loaders": 4000}, "alluxio_train: 4000 loaders with batches of 32 may need"),
         ({**SHARDED, "folder": "notes"}, "alluxio_train.folder: notes: its folder notes: no shard in it"),
         (SHARDED, f"alluxio_train.image: {IMAGE}: it cannot run tensorflow on processors"),
+        (
+            {**TARRED, "loaders": 5},
+            "5 loaders (loaders, sweep): each reads whole shards, and there are 4",
+        ),
+        ({"program": "webdataset"}, f"{IMAGE}: it cannot run webdataset on processors"),
         ({"program": "jax"}, "alluxio_train.program: 'jax' why: no program of that name do: write pytorch"),
         ({"dataset": "other"}, "alluxio_train.dataset: other: no dataset of that name is mounted on localhost"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(train: Train, fields: dict[str, Any], reason: str) -> None:
+def test_what_cannot_be_trained_is_refused(train: Train, webdataset: str, fields: dict[str, Any], reason: str) -> None:
     run = train(**fields)
     assert run.status != 0
     assert reason in " ".join(run.output.split()), run.output[-3000:]
@@ -232,24 +279,39 @@ def test_labels_that_the_model_has_no_place_for_are_refused(train: Train) -> Non
     assert "alluxio_train.classes: 2: a label in these shards is not below it; write more" in run.output
 
 
+def test_webdataset_trains_on_shards(train: Train, webdataset: str) -> None:
+    succeed(train(**TARRED))
+    assert node()["framework"].startswith("webdataset ")
+    assert ("mount", "cold", False) in states()
+    assert (node()["shards"], node()["images"]) == (TARS, TARS * IN_A_TAR)
+    right, equal = findings("PASS")
+    assert right.startswith("6 epochs read the manifest's bytes, digest ")
+    assert equal == "3 loss curves of 20 steps are equal"
+    assert left() == []
+
+
 def flipped(content: bytes) -> bytes:
-    """With another bit in the middle, which a record's checksum shows."""
+    """With another bit in the middle, which the checksum of a TFRecord shows, and nothing in an archive."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
+@pytest.mark.parametrize("program", ["tensorflow", "webdataset"])
 @pytest.mark.parametrize("lie", ["swapped", "flipped"])
-def test_another_shard_is_caught_by_path(train: Train, lie: str) -> None:
-    one, other = sorted((MOUNT_POINT / "tfrecord").iterdir())[:2]
+def test_another_shard_is_caught_by_path(train: Train, webdataset: str, program: str, lie: str) -> None:
+    tensorflow = program == "tensorflow"
+    folder = "tfrecord" if tensorflow else "tar"
+    one, other = sorted((MOUNT_POINT / folder).iterdir())[:2]
     held = MOUNT_POINT.parent.parent / lie
+    fields = {**SHARDED, "python": interpreter(*TENSORFLOW)} if tensorflow else TARRED
     with ExitStack() as stack:
         stack.enter_context(leftovers.folder(held))
         (held / one.name).write_bytes(other.read_bytes() if lie == "swapped" else flipped(one.read_bytes()))
         stack.enter_context(leftovers.mounted(one, "--bind", held / one.name))
-        run = train(python=interpreter(*TENSORFLOW), **SHARDED, local_copy=False)
+        run = train(**fields, local_copy=False)
     assert run.status != 0
     wrong = node()["mistakes"]
     assert wrong, latest("train")["reasons"]
-    assert {line.split(": ")[2] for line in wrong} == {f"tfrecord/{one.name}"}, wrong
+    assert {line.split(": ")[2] for line in wrong} == {f"{folder}/{one.name}"}, wrong
     assert "mount" not in {path for path, _, first_read in states() if not first_read}
     assert left() == []

@@ -20,6 +20,18 @@ RAMP_STEPS = 500  # in which the learning rate rises to its full height: from th
 WARMING_STEPS = 3  # of each size of a batch: a GPU's libraries load and choose their kernels meanwhile
 
 
+def change(orders: Orders) -> Any:
+    """What is done with each image."""
+    return transforms.Compose(
+        [
+            transforms.RandomResizedCrop(orders.size),
+            transforms.RandomHorizontalFlip(),
+            transforms.ToTensor(),
+            transforms.Normalize(MEAN, SPREAD),
+        ]
+    )
+
+
 class Proven(Dataset):
     """ImageFolder whose images come with the digest of the bytes that they were decoded from."""
 
@@ -32,14 +44,7 @@ class Proven(Dataset):
         names = [(f"{below}{path[len(root) + 1 :]}", found.classes[label]) for path, label in found.samples]
         numbers = {name: number for number, name in enumerate(orders.classes)}
         self.images = [(name, numbers[label]) for name, label in names if name in wanted]
-        self._change = transforms.Compose(
-            [
-                transforms.RandomResizedCrop(orders.size),
-                transforms.RandomHorizontalFlip(),
-                transforms.ToTensor(),
-                transforms.Normalize(MEAN, SPREAD),
-            ]
-        )
+        self._change = change(orders)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -132,10 +137,8 @@ def warm_up(orders: Orders, device: torch.device) -> None:
             thrown_away.step(*batch)
 
 
-def main() -> None:
-    """Train as ordered."""
-    harness = Harness()
-    orders = harness.orders
+def prepared(orders: Orders) -> tuple[Trainer, str]:
+    """What trains as ordered, and the name of the device."""
     if orders.gpus > torch.cuda.device_count():
         sys.exit(f"{orders.gpus} GPUs are ordered, and torch sees {torch.cuda.device_count()}")
     device = torch.device("cuda" if orders.gpus else "cpu")
@@ -146,8 +149,15 @@ def main() -> None:
         torch.use_deterministic_algorithms(True)
     if orders.gpus:
         warm_up(orders, device)
-    trainer = Trainer(orders, device)
-    harness.ready(framework=f"torch {torch.__version__}", device=gpu or "cpu")
+    return Trainer(orders, device), gpu or "cpu"
+
+
+def main() -> None:
+    """Train as ordered."""
+    harness = Harness()
+    orders = harness.orders
+    trainer, device = prepared(orders)
+    harness.ready(framework=f"torch {torch.__version__}", device=device)
     begun = time.perf_counter()
     found = Proven(orders) if orders.root else None
     kept = [] if found else batches(orders)

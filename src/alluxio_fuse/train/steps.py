@@ -41,6 +41,12 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
     if reason := facts.get("cannot_run"):
         remedy = f"name one whose python3 has {train.reads.needs}"
         return [*found, f"{said}: it cannot run {train.program} on {_device(train)}: {reason}; {remedy}"]
+    most = max([train.loaders, *train.sweep])
+    if train.reads.shards and not train.reads.threads and facts["shards"] < most:
+        found.append(
+            f"alluxio_train: {most} loaders (loaders, sweep): each reads whole shards, and there are {facts['shards']},"
+            f" so some would read nothing; write {facts['shards']} or less"
+        )
     if (need := memory(train, facts["runs"]["resident_bytes"])) > facts["memory"]:
         found.append(
             f"alluxio_train: {train.loaders} loaders with batches of {train.batch} may need {_gb(need)} of memory, and"
@@ -49,7 +55,7 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
     if train.local_copy and facts["bytes"] > facts["disk"]:
         found.append(
             f"alluxio_train.local_copy: true: the copy needs {_gb(facts['bytes'])}, and {_gb(facts['disk'])} are free;"
-            " write false, or fewer images"
+            " write false, or fewer images or shards"
         )
     return found
 

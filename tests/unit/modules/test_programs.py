@@ -81,6 +81,8 @@ def test_shards_are_found_by_their_names() -> None:
     assert labels.ordered([*entries, entry("train/0.tfrecords", b"")], {**ORDERS, "shards": TFRECORD})[0] == "train"
     assert len(labels.ordered(entries, {**ORDERS, "shards": {**TFRECORD, "count": 2}})[1]) == 2
     assert len(labels.ordered(entries, {**ORDERS, "shards": None})[1]) == 2
+    tars = [entry(name, b"") for name in ("tar/train-000000.tar", "tar/train-000001.tar.gz")]
+    assert labels.ordered(tars, {**ORDERS, "shards": {**TFRECORD, "kind": "tar"}}) == ("", tars[:1])
     with pytest.raises(ValueError, match=r"its folder cat: no shard in it that is called like train-00000-of-01024"):
         labels.ordered(entries, {**ORDERS, "folder": "cat", "shards": TFRECORD})
 

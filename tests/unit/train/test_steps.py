@@ -97,6 +97,17 @@ def test_a_dataset_without_shards_is_refused() -> None:
     )
 
 
+def test_a_loader_without_a_shard_is_refused() -> None:
+    """Threads take turns in shards, processes do not."""
+    train = TRAIN.model_copy(update={"program": "webdataset", "sweep": [2, 8]})
+    (said,) = refused(train, shards=6)
+    assert said.startswith(
+        "alluxio_train: 8 loaders (loaders, sweep): each reads whole shards, and there are 6, so some"
+    )
+    assert refused(train, shards=8) == []
+    assert refused(TENSORFLOW, shards=1) == refused(TRAIN, shards=0) == []
+
+
 def test_threads_share_the_memory_of_their_process() -> None:
     assert steps.memory(TRAIN, 100) - steps.memory(TENSORFLOW, 100) == 4 * 100
 
@@ -110,7 +121,7 @@ def test_programs_are_told_what_holds_the_images() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason", "remedy"),
     [
-        ({"program": "jax"}, "no program of that name", "write pytorch, paddle, tensorflow, or the path of your own"),
+        ({"program": "jax"}, "no program of that name", "write pytorch, paddle, webdataset, tensorflow, or the path"),
         ({"program": "tensorflow", "images": 9}, "images: 9: tensorflow reads whole shards", "write shards instead"),
         ({"shards": 9}, "shards: 9: pytorch reads no shards", "write images instead"),
     ],

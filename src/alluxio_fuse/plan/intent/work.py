@@ -45,13 +45,14 @@ class Program(NamedTuple):
     """
 
     needs: str
-    shards: Literal["", "tfrecord"] = ""
+    shards: Literal["", "tfrecord", "tar"] = ""
     threads: bool = False
 
 
 PROGRAMS = {
     "pytorch": Program("torch and torchvision"),
     "paddle": Program("paddlepaddle"),
+    "webdataset": Program("torch, torchvision and webdataset", shards="tar"),
     "tensorflow": Program("tensorflow (2.16 or newer) and google-crc32c", shards="tfrecord", threads=True),
 }
 OWN = Program("all that it imports")
