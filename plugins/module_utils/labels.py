@@ -39,7 +39,13 @@ def told(files: list[reader.Entry], orders: Orders) -> Orders:
     else:
         classes = sorted({class_of(entry.path, orders["folder"]) for entry in files})
         images = len(files)
-    about = {"files": [entry.path for entry in files], "classes": classes, "images": images}
+    algorithms = {entry.path: reader.algorithm_of(entry.digest) for entry in files}
+    about = {
+        "files": [entry.path for entry in files],
+        "algorithms": {path: kind for path, kind in algorithms.items() if kind != reader.SHA256},
+        "classes": classes,
+        "images": images,
+    }
     return {key: value for key, value in orders.items() if key != "shards"} | about
 
 

@@ -154,7 +154,7 @@ def _limits() -> list[str]:
 def compare(shown: Path, wanted: list[reader.Entry]) -> dict[str, Any]:
     """What an epoch has read against the manifest: {digest, expected_digest, compared, wrong, problems}.
 
-    The digests are sha256 over a line of path and sha256 for each file, in order of paths.
+    The digests are sha256 over a line of path and digest for each file, in order of paths.
     """
     found: dict[str, tuple[str, int]] = {}
     problems: list[Problem] = []
@@ -169,8 +169,10 @@ def compare(shown: Path, wanted: list[reader.Entry]) -> dict[str, Any]:
             problems.append({"path": entry.path, "what": "not read"})
         elif read != entry.size:
             problems.append({"path": entry.path, "what": f"{read} of {entry.size} bytes"})
+        elif entry.digest and reader.algorithm_of(entry.digest) != reader.algorithm_of(digest):
+            problems.append({"path": entry.path, "what": f"its {reader.algorithm_of(entry.digest)} was not told"})
         elif entry.digest not in (None, digest):
-            problems.append({"path": entry.path, "what": "wrong digest"})
+            problems.append({"path": entry.path, "what": reader.wrong_digest(entry.digest)})
     known = {entry.path: entry.digest for entry in wanted if entry.digest}
     problems += [{"path": path, "what": "not ordered"} for path in found.keys() - {entry.path for entry in wanted}]
     return {
@@ -185,5 +187,5 @@ def compare(shown: Path, wanted: list[reader.Entry]) -> dict[str, Any]:
 def _digest(files: Iterable[tuple[str, str]]) -> str:
     whole = hashlib.sha256()
     for path, digest in sorted(files):
-        whole.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))
+        whole.update(f"{path}\0{digest.rpartition(':')[2]}\n".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()

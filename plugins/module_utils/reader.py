@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MANIFEST_VERSION = 3
+SHA256, MD5 = ALGORITHMS = ("sha256", "md5")
 BUFFER_BYTES = 1 << 20
 RECORD_BUFFER_BYTES = 256 << 10  # what TensorFlow's TFRecordDataset reads ahead by default
 SPARE_FILES = 64  # that a process may have open besides those that it is to hold
@@ -33,7 +34,7 @@ Problem = dict[str, str]
 
 
 class Entry(NamedTuple):
-    """A file of the manifest: path below the source, bytes, hexadecimal sha256 (None outside of the sample)."""
+    """A file of the manifest: path below the source, bytes, and its digest, as `digest_of` has it."""
 
     path: str
     size: int
@@ -68,7 +69,7 @@ def load(path: str) -> tuple[dict[str, Any], list[Entry]]:
     """Header of a manifest, and the files that a check reads."""
     rows = read_manifest(path)
     header = next(rows)
-    return header, [Entry(row["path"], row["size"], row["digest"].get("value")) for row in rows if is_read(row)]
+    return header, [Entry(row["path"], row["size"], digest_of(row)) for row in rows if is_read(row)]
 
 
 def read_manifest(path: str) -> Iterator[dict[str, Any]]:
@@ -82,6 +83,22 @@ def read_manifest(path: str) -> Iterator[dict[str, Any]]:
             )
         yield header
         yield from map(json.loads, lines)
+
+
+def digest_of(row: dict[str, Any]) -> str | None:
+    """The digest that a row of a manifest has, as `sha256:` or `md5:` and hexadecimal digits; None without one."""
+    digest = row.get("digest", {})
+    return f"{digest['algorithm']}:{digest['value']}" if "value" in digest else None
+
+
+def algorithm_of(digest: str | None) -> str:
+    """What a digest was computed by; sha256 where there is none."""
+    return digest.partition(":")[0] if digest else SHA256
+
+
+def wrong_digest(digest: str) -> str:
+    """What is said of a file that has another one."""
+    return "wrong digest" if algorithm_of(digest) == SHA256 else "wrong digest, by its ETag"
 
 
 def is_read(row: dict[str, Any]) -> bool:
@@ -340,20 +357,20 @@ def _verify_share(root: str, entries: list[Entry]) -> list[Problem]:
     problems: list[Problem] = []
     for entry in entries:
         try:
-            size, digest = file_digest(f"{root}/{entry.path}", view)
+            size, digest = file_digest(f"{root}/{entry.path}", view, entry.digest)
         except OSError as error:
             problems.append({"path": entry.path, "what": error.strerror or str(error)})
             continue
         if size != entry.size:
             problems.append({"path": entry.path, "what": f"{size} of {entry.size} bytes"})
         elif entry.digest not in (None, digest):
-            problems.append({"path": entry.path, "what": "wrong digest"})
+            problems.append({"path": entry.path, "what": wrong_digest(entry.digest)})
     return problems
 
 
-def file_digest(path: str, view: memoryview) -> tuple[int, str]:
-    """Size and sha256 of a file, read through the buffer `view`."""
-    digest, size = hashlib.sha256(), 0
+def file_digest(path: str, view: memoryview, like: str | None = None) -> tuple[int, str]:
+    """Size and digest of a file, read through the buffer `view`; by the algorithm of the digest `like`, else sha256."""
+    digest, size = hashlib.new(algorithm_of(like), usedforsecurity=False), 0
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         while length := os.readv(fd, [view]):
@@ -361,7 +378,7 @@ def file_digest(path: str, view: memoryview) -> tuple[int, str]:
             size += length
     finally:
         os.close(fd)
-    return size, digest.hexdigest()
+    return size, f"{digest.name}:{digest.hexdigest()}"
 
 
 def _cpu() -> float:

@@ -77,7 +77,7 @@ class Counted(NamedTuple):
 
 
 class Meant(NamedTuple):
-    """A file that was meant; digest: of the manifest, None where it has none."""
+    """A file that was meant; digest: of the manifest, with its algorithm, None where it has none."""
 
     dataset: str
     path: str
@@ -360,7 +360,7 @@ def _manifest_rows(manifest: str) -> Iterator[tuple[str, str, str, int, str | No
     for row in rows:
         why_not = row.get("unreadable") or row.get("left_out") or ""
         path = row["path"]
-        yield _key(path), path, row["type"], row.get("size", 0), row.get("digest", {}).get("value"), why_not
+        yield _key(path), path, row["type"], row.get("size", 0), reader.digest_of(row), why_not
 
 
 def _in_order(rows: Iterable[tuple[Any, ...]], most: int) -> Iterator[tuple[Any, ...]]:

@@ -113,7 +113,8 @@ def _digest_share(root: str, files: list[Entry]) -> dict[str, str]:
     view = memoryview(bytearray(BUFFER_BYTES))
     out = {}
     for entry in files:
-        size, out[entry.path] = file_digest(f"{root}/{entry.path}", view)
+        size, digest = file_digest(f"{root}/{entry.path}", view)
+        out[entry.path] = digest.partition(":")[2]
         if size != entry.size:
             raise OSError(f"{entry.path} changed while it was read")
     return out

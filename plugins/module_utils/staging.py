@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ansible_collections.alluxio.fuse.plugins.module_utils import pace, reader
 
 PART = ".part-"  # of names that files have until they are right, at the root of the copy
-DIGEST = "trusted.alluxio_fuse.sha256"  # one letter, whose digest it is, and the digest
+DIGEST = "trusted.alluxio_fuse."  # and its algorithm: one letter, whose digest it is, and the digest
 OF_SOURCE, OF_FIRST_READ = b"s", b"f"
 BUFFER_BYTES = 1 << 20
 BATCH_FILES, BATCH_BYTES = 256, 64 << 20  # that become durable together: a sync of each small file would cost more
@@ -120,8 +120,8 @@ def disown_wrong(folder: str, processes: int) -> list[str]:
     found = reader.fork_map(lambda share: list(filter(is_wrong, share)), shares)
     wrong = [path for share in found for path in share]
     for path in wrong:
-        if digest_of(path):
-            os.removexattr(path, DIGEST)
+        if kept := digest_of(path):
+            os.removexattr(path, attribute(kept[1]))
         else:
             Path(path).unlink()
     return wrong
@@ -131,18 +131,25 @@ def is_wrong(path: str) -> bool:
     """Whether a staged file has other bytes than it was copied with, or cannot be read any more."""
     kept = digest_of(path)
     try:
-        return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)))[1] != kept[1]
+        return kept is None or reader.file_digest(path, memoryview(bytearray(BUFFER_BYTES)), kept[1])[1] != kept[1]
     except OSError:
         return True
 
 
 def digest_of(path: str | int) -> tuple[bytes, str] | None:
-    """OF_SOURCE or OF_FIRST_READ, and the sha256 that a staged file had as it was copied; None where it has none."""
-    try:
-        kept = os.getxattr(path, DIGEST)
-    except OSError:
-        return None
-    return kept[:1], kept[1:].hex()
+    """OF_SOURCE or OF_FIRST_READ, and the digest that a staged file had as it was copied; None where it has none."""
+    for algorithm in reader.ALGORITHMS:
+        try:
+            kept = os.getxattr(path, f"{DIGEST}{algorithm}")
+        except OSError:
+            continue
+        return kept[:1], f"{algorithm}:{kept[1:].hex()}"
+    return None
+
+
+def attribute(digest: str) -> str:
+    """The name of the extended attribute that a digest stands in."""
+    return f"{DIGEST}{reader.algorithm_of(digest)}"
 
 
 def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
@@ -239,7 +246,7 @@ class _Copier:
 
     def _taken(self, path: Path, row: dict[str, Any]) -> tuple[bytes, str] | None:
         """The digest of a file of a former copy that is this one, and is now in both; None where there is none."""
-        wanted = (OF_SOURCE, row.get("digest", {}).get("value"))
+        wanted = (OF_SOURCE, reader.digest_of(row))
         for folder in self._former:
             file = folder / row["path"]
             kept = digest_of(str(file))
@@ -257,7 +264,7 @@ class _Copier:
 
     def _copy(self, served: Path, path: Path, row: dict[str, Any]) -> tuple[bytes, str]:
         """Writes a file under a name that it does not keep: whose digest it has, and which."""
-        known = row.get("digest", {}).get("value")
+        known = reader.digest_of(row)
         part = self._folder / f"{PART}{self._number}-{len(self._written)}"
         with open(self._inside(served, row), "rb", buffering=0, opener=_no_link) as read, part.open("wb", 0) as written:
             about = os.fstat(read.fileno())
@@ -265,11 +272,11 @@ class _Copier:
             if about.st_size != wanted:
                 raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
             written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
-            digest = _copy_bytes(read.fileno(), written.fileno(), self._pace)
-            if written.tell() != wanted or (known and digest.hex() != known):
+            digest = _copy_bytes(read.fileno(), written.fileno(), self._pace, reader.algorithm_of(known))
+            if written.tell() != wanted or (known and digest != known):
                 raise WrongBytesError("its bytes are not those of the manifest")
             kind = OF_SOURCE if known else OF_FIRST_READ
-            os.setxattr(written.fileno(), DIGEST, kind + digest)
+            os.setxattr(written.fileno(), attribute(digest), kind + bytes.fromhex(digest.partition(":")[2]))
             os.fchown(written.fileno(), self._rights.uid, self._rights.gid)
             os.fchmod(written.fileno(), self._rights.mode & 0o444)
             os.utime(written.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
@@ -277,7 +284,7 @@ class _Copier:
         self._bytes += wanted
         if len(self._written) >= BATCH_FILES or self._bytes >= BATCH_BYTES:
             self._name()
-        return kind, digest.hex()
+        return kind, digest
 
     def _inside(self, served: Path, row: dict[str, Any]) -> Path:
         """Where a file is read: root follows no link that the manifest does not have, and none out of the dataset."""
@@ -317,16 +324,16 @@ def _no_link(path: str, flags: int) -> int:
         raise
 
 
-def _copy_bytes(read: int, written: int, limit: pace.Pace) -> bytes:
-    """Copies to the end; the sha256 of it."""
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(BUFFER_BYTES))
+def _copy_bytes(read: int, written: int, limit: pace.Pace, algorithm: str) -> str:
+    """Copies to the end; the digest of it."""
+    digest, buffer = hashlib.new(algorithm, usedforsecurity=False), memoryview(bytearray(BUFFER_BYTES))
     while length := os.readv(read, [buffer]):
         limit.take(length)
         digest.update(buffer[:length])
         left = buffer[:length]
         while left:
             left = left[os.write(written, left) :]
-    return digest.digest()
+    return f"{digest.name}:{digest.hexdigest()}"
 
 
 def _sync(folder: Path) -> None:

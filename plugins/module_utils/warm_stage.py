@@ -215,12 +215,13 @@ def _wrong(root: str, row: Meant, view: memoryview) -> str:
     if kept is None:
         return UNSTAGED
     try:
-        size, digest = reader.file_digest(path, view)
+        wanted = row.digest or kept[1]
+        size, digest = reader.file_digest(path, view, wanted)
     except OSError as error:
         return error.strerror or str(error)
     if size != row.size:
         return f"it has {size} bytes, and the manifest says {row.size}"
-    return "" if digest == (row.digest or kept[1]) else "its bytes are not those of the manifest"
+    return "" if digest == wanted else "its bytes are not those of the manifest"
 
 
 def _end_incomplete(work: Work, problems: Problems) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import compress
 from typing import NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import selection, warm_tasks, worker_client
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader, selection, warm_tasks, worker_client
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Meant
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import Work
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
@@ -65,7 +65,8 @@ def _once(work: Work, verb: str, client: Client) -> Outcome:
     def files() -> Iterator[File]:
         for number, row in enumerate(selection.read(warm_tasks.files(work.folder, work.task.id))):
             asked[number] = row
-            yield File(number, row.size, f"{work.node.datasets[row.dataset].path.rstrip('/')}/{row.path}")
+            path = f"{work.node.datasets[row.dataset].path.rstrip('/')}/{row.path}"
+            yield File(number, row.size, path, reader.algorithm_of(row.digest))
 
     good, problems, may_change = bytearray(work.task.files), list[str](), False
     count = size = failed = in_a_row = 0
@@ -95,7 +96,7 @@ def _judged(verb: str, row: Meant, answer: Answer) -> tuple[str, bool]:
     """What is wrong with a file, and whether that may be otherwise another time."""
     if answer.failed:
         return answer.failed, worker_client.DIFFERS not in answer.failed
-    if verb == "compare" and row.digest and answer.digest != row.digest:
+    if verb == "compare" and row.digest and answer.digest != row.digest.partition(":")[2]:
         return "workers hold other bytes than the manifest has the digest of", False
     return "", False
 

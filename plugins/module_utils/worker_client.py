@@ -9,25 +9,31 @@ from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple, cast
 from urllib.parse import quote
 
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
+
 COMMAND = ("/opt/alluxio/bin/alluxio", "runClass")
 PROGRAM = "alluxio.image.Warm"
 #: Names are asked of the master each time: what workers hold changes while this runs.
 OPTIONS = ("-Xmx256m", "-Dalluxio.user.metadata.cache.enabled=false")
 AHEAD = 1000  # answers that wait to be looked at
 TICK_S = 1.0
+ALGORITHMS = {reader.SHA256: "SHA-256", reader.MD5: "MD5"}  # as Java calls them
 DIFFERS = "and the manifest says"  # in what is said of a file of another size
 
 
 class File(NamedTuple):
-    """A file as Alluxio knows it: a number of ours, its bytes, and its path from the root of Alluxio."""
+    """A file as Alluxio knows it: a number of ours, its bytes, its path from the root of Alluxio, and by which
+    algorithm its digest is wanted.
+    """
 
     number: int
     size: int
     path: str
+    algorithm: str = reader.SHA256
 
 
 class Answer(NamedTuple):
-    """What became of a file: bytes that moved, its digest where it was compared, and else why it failed."""
+    """What became of a file: bytes that moved, its digest in hexadecimal where it was compared, or why it failed."""
 
     number: int
     bytes: int = 0
@@ -73,7 +79,8 @@ class WorkerClient:
             with self._in as stream:
                 for file in files:
                     path = quote(file.path, safe="/", errors="surrogateescape")
-                    stream.write(f"{file.number}\t{file.size}\t{path}\n".encode("ascii"))
+                    line = f"{file.number}\t{file.size}\t{ALGORITHMS[file.algorithm]}\t{path}\n"
+                    stream.write(line.encode("ascii"))
         except (BrokenPipeError, ValueError):
             return  # it was ended
 

@@ -14,17 +14,19 @@ import time
 from pathlib import Path
 from urllib.parse import unquote
 
+DIGESTS = {"SHA-256": "sha256", "MD5": "md5"}  # by their names in Java
+
 
 def main() -> None:
     """One line out for each line in."""
     folder, verb = Path(sys.argv[1]), sys.argv[-3]
     for line in sys.stdin:
-        number, size, path = line.rstrip("\n").split("\t")
+        number, size, algorithm, path = line.rstrip("\n").split("\t")
         name = unquote(path, errors="surrogateescape").strip("/")
-        print(number, *_one(folder, verb, int(size), name), sep="\t", flush=True)
+        print(number, *_one(folder, verb, int(size), algorithm, name), sep="\t", flush=True)
 
 
-def _one(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
+def _one(folder: Path, verb: str, size: int, algorithm: str, name: str) -> tuple[str, ...]:
     stored = folder / "store" / name
     slow = folder / "slow"
     if slow.exists():
@@ -33,10 +35,10 @@ def _one(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
         return "failed", f'Path "/{name}" does not exist.'
     if stored.stat().st_size != size:
         return "failed", f"it has {stored.stat().st_size} bytes, and the manifest says {size}"
-    return _in_workers(folder, verb, size, name)
+    return _in_workers(folder, verb, size, algorithm, name)
 
 
-def _in_workers(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...]:
+def _in_workers(folder: Path, verb: str, size: int, algorithm: str, name: str) -> tuple[str, ...]:
     held = folder / "workers" / name
     if verb == "free":
         held.unlink(missing_ok=True)
@@ -44,7 +46,8 @@ def _in_workers(folder: Path, verb: str, size: int, name: str) -> tuple[str, ...
     if verb == "compare":
         if not held.exists():
             return "failed", f"workers hold 0 of {size} bytes"
-        return "ok", str(size), hashlib.sha256(held.read_bytes()).hexdigest()
+        digest = hashlib.new(DIGESTS[algorithm], held.read_bytes())
+        return "ok", str(size), digest.hexdigest()
     if held.exists():
         return "ok", "0", ""
     if (folder / "away").exists():

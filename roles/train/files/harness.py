@@ -24,7 +24,7 @@ MEBIBYTE = 1 << 20
 
 
 class Sample(NamedTuple):
-    """What a loader read of one file: its bytes, their sha256, read calls, and bytes that came from a block device."""
+    """What a loader read of one file: its bytes, their digest, read calls, and bytes that came from a block device."""
 
     data: bytes
     digest: str
@@ -35,13 +35,14 @@ class Sample(NamedTuple):
 class Orders(NamedTuple):
     """What a program is told. root is None where nothing is read, and batches are made up instead.
 
-    files: paths below root, in the manifest's words. shown: where digests of what was read are written. images: how
-    many an epoch of made-up batches has.
+    files: paths below root, in the manifest's words. algorithms: of those whose digest is not a sha256. shown: where
+    digests of what was read are written. images: how many an epoch of made-up batches has.
     """
 
     root: str | None
     folder: str
     files: list[str]
+    algorithms: dict[str, str]
     classes: list[str]
     images: int
     shown: str
@@ -54,10 +55,18 @@ class Orders(NamedTuple):
     seed: int
     mark: int
 
+    def read(self, name: str) -> Sample:
+        """One of `files`, with the digest that it is compared by."""
+        return read(f"{self.root}/{name}", self.hash_of(name).name)
 
-def read(path: str) -> Sample:
+    def hash_of(self, name: str) -> Any:
+        """What is to hash one of `files`."""
+        return hashlib.new(self.algorithms.get(name, "sha256"), usedforsecurity=False)
+
+
+def read(path: str, algorithm: str = "sha256") -> Sample:
     """A whole file, as loaders read it: its digest costs about a hundredth of decoding it."""
-    digest, parts, calls = hashlib.sha256(), [], 1
+    digest, parts, calls = hashlib.new(algorithm, usedforsecurity=False), [], 1
     _, before = asked()
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -67,7 +76,12 @@ def read(path: str) -> Sample:
             calls += 1
     finally:
         os.close(fd)
-    return Sample(b"".join(parts), digest.hexdigest(), calls, asked()[1] - before)
+    return Sample(b"".join(parts), named(digest), calls, asked()[1] - before)
+
+
+def named(digest: Any) -> str:
+    """A digest with its algorithm, as the manifest has it."""
+    return f"{digest.name}:{digest.hexdigest()}"
 
 
 def asked() -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import paddle
-from harness import Harness, Orders, order, read, seed_of
+from harness import Harness, Orders, order, seed_of
 from paddle.io import BatchSampler, DataLoader, Dataset
 from paddle.vision import datasets, models, transforms
 from PIL import Image
@@ -46,7 +46,7 @@ class Proven(Dataset):
 
     def __getitem__(self, number: int) -> tuple[Any, ...]:
         name, label = self.images[number]
-        sample = read(f"{self._orders.root}/{name}")
+        sample = self._orders.read(name)
         seed = seed_of(self._orders.seed, self.epoch, name)
         random.seed(seed)  # Paddle's transforms draw from both
         np.random.seed(seed % 2**32)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import torch
-from harness import Harness, Orders, order, read, seed_of
+from harness import Harness, Orders, order, seed_of
 from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -51,7 +51,7 @@ class Proven(Dataset):
 
     def __getitem__(self, number: int) -> tuple[Any, ...]:
         name, label = self.images[number]
-        sample = read(f"{self._orders.root}/{name}")
+        sample = self._orders.read(name)
         torch.manual_seed(seed_of(self._orders.seed, self.epoch, name))
         image = self._change(Image.open(io.BytesIO(sample.data)).convert("RGB"))
         return image, label, name, sample.digest, len(sample.data), sample.calls, sample.storage_bytes

@@ -6,7 +6,6 @@ out is put into frames again and hashed: that is the shard's digest if, and only
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from harness import Epoch, Harness, Orders, asked, order, read, seed_of
+from harness import Epoch, Harness, Orders, asked, named, order, seed_of
 from tfrecord import frame
 
 MEAN, SPREAD = [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]  # of ImageNet's channels
@@ -31,8 +30,8 @@ FEATURES = {
 class Read:
     """What came of one shard until now."""
 
-    def __init__(self) -> None:
-        self.digest, self.size, self.records = hashlib.sha256(), 0, 0
+    def __init__(self, digest: Any) -> None:
+        self.digest, self.size, self.records = digest, 0, 0
 
 
 class Proven:
@@ -41,7 +40,8 @@ class Proven:
     def __init__(self, orders: Orders, epoch: int) -> None:
         self._orders, self._epoch = orders, epoch
         self._root = os.fsencode(f"{orders.root}/")
-        self._read = {orders.files[number]: Read() for number in order(len(orders.files), orders.seed, epoch)}
+        paths = [orders.files[number] for number in order(len(orders.files), orders.seed, epoch)]
+        self._read = {path: Read(orders.hash_of(path)) for path in paths}
         self._before = asked()
 
     def batches(self) -> Any:
@@ -65,10 +65,9 @@ class Proven:
         calls, storage_bytes = asked()
         calls, storage_bytes = calls - self._before[0], storage_bytes - self._before[1]
         for path, found in self._read.items():
-            where = f"{self._orders.root}/{path}"
-            digest, size = found.digest.hexdigest(), found.size
-            if size != Path(where).stat().st_size:
-                sample = read(where)
+            digest, size = named(found.digest), found.size
+            if size != Path(f"{self._orders.root}/{path}").stat().st_size:
+                sample = self._orders.read(path)
                 digest, size = sample.digest, len(sample.data)
             epoch.saw(path, digest, size, calls, storage_bytes)
             calls = storage_bytes = 0

@@ -5,7 +5,6 @@ Each loader reads whole shards from their first byte to their last. What WebData
 
 from __future__ import annotations
 
-import hashlib
 import io
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import torch
 import webdataset
-from harness import MEBIBYTE, Harness, Orders, asked, order, seed_of
+from harness import MEBIBYTE, Harness, Orders, asked, named, order, seed_of
 from PIL import Image
 from torch.utils.data import DataLoader, IterableDataset
 from train_pytorch import batches, change, made_up, prepared
@@ -28,9 +27,9 @@ Ended = list[tuple[str, str, int, int, int]]  # of each shard what Epoch.saw tak
 class Shard:
     """WebDataset's own stream of a shard; what is read of it is hashed."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, digest: Any) -> None:
         self._path, self._before = path, asked()
-        self._stream, self._digest, self._size = gopen(path), hashlib.sha256(), 0
+        self._stream, self._digest, self._size = gopen(path), digest, 0
 
     def read(self, size: int) -> bytes:
         """The next bytes."""
@@ -48,7 +47,7 @@ class Shard:
             pass
         self._stream.close()
         calls, storage_bytes = asked()
-        return self._digest.hexdigest(), self._size, calls - self._before[0], storage_bytes - self._before[1]
+        return named(self._digest), self._size, calls - self._before[0], storage_bytes - self._before[1]
 
 
 class Proven(IterableDataset):
@@ -82,7 +81,7 @@ class Proven(IterableDataset):
     def _streams(self, shards: Iterable[dict[str, str]]) -> Iterator[dict[str, Any]]:
         for shard in shards:
             self._opened = shard["url"]
-            stream = Shard(f"{self._orders.root}/{self._opened}")
+            stream = Shard(f"{self._orders.root}/{self._opened}", self._orders.hash_of(self._opened))
             yield {**shard, "stream": stream}
             self._ended.append((self._opened, *stream.end()))
 

@@ -18,11 +18,11 @@ from bundle import until
 PLUGINS = Path(__file__).parents[3]
 
 
-def entry(path: str, data: bytes) -> reader.Entry:
-    return reader.Entry(path, len(data), hashlib.sha256(data).hexdigest())
+def entry(path: str, data: bytes, algorithm: str = "sha256") -> reader.Entry:
+    return reader.Entry(path, len(data), f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}")
 
 
-FILES = [entry("a/1.jpg", b"one"), entry("b/1.jpg", b"two!")]
+FILES = [entry("a/1.jpg", b"one", "md5"), entry("b/1.jpg", b"two!")]
 
 
 def shown(tmp_path: Path, *files: reader.Entry) -> Path:
@@ -45,6 +45,8 @@ def test_an_epoch_in_any_order_has_the_manifests_digest(tmp_path: Path) -> None:
         ([*FILES, entry("c/1.jpg", b"")], {"path": "c/1.jpg", "what": "not ordered"}),
         ([FILES[0], entry("b/1.jpg", b"tw")], {"path": "b/1.jpg", "what": "2 of 4 bytes"}),
         ([FILES[0], entry("b/1.jpg", b"TWO!")], {"path": "b/1.jpg", "what": "wrong digest"}),
+        ([entry("a/1.jpg", b"ONE", "md5"), FILES[1]], {"path": "a/1.jpg", "what": "wrong digest, by its ETag"}),
+        ([entry("a/1.jpg", b"one"), FILES[1]], {"path": "a/1.jpg", "what": "its md5 was not told"}),
     ],
 )
 def test_what_differs_is_named(tmp_path: Path, files: list[reader.Entry], problem: dict[str, str]) -> None:

@@ -29,9 +29,9 @@ def source(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def listed(source: Path, tmp_path: Path) -> Path:
-    return manifests.save(source, tmp_path / "manifest.jsonl")
+@pytest.fixture(params=manifests.KINDS)
+def listed(source: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return manifests.save(source, tmp_path / "manifest.jsonl", request.param)
 
 
 def entries(listed: Path) -> list[Any]:
@@ -61,7 +61,9 @@ def test_wrong_bytes_are_found(source: Path, listed: Path) -> None:
     (source / "class0/00.JPEG").write_bytes(bytes(999) + b"\1")
     timed, verified = both(source, listed)
     assert timed["wrong"] == 0
-    assert verified["problems"] == [{"path": "class0/00.JPEG", "what": "wrong digest"}]
+    said = {"sha256": "wrong digest", "md5": "wrong digest, by its ETag"}
+    kind = reader.algorithm_of(entries(listed)[0].digest)
+    assert verified["problems"] == [{"path": "class0/00.JPEG", "what": said[kind]}]
 
 
 def test_two_files_of_equal_size_that_return_each_others_bytes_are_found(source: Path, listed: Path) -> None:
@@ -153,11 +155,12 @@ def test_by_hand(source: Path, listed: Path) -> None:
     assert json.loads(wrong.stdout)["verified"]["wrong"] == 1
 
 
-def test_file_digest_is_sha256(tmp_path: Path) -> None:
+def test_a_digest_is_sha256_or_like_another(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc" * 700_000)
     view = memoryview(bytearray(reader.BUFFER_BYTES))
-    expected = (2_100_000, hashlib.sha256(b"abc" * 700_000).hexdigest())
-    assert reader.file_digest(str(tmp_path / "file"), view) == expected
+    for algorithm, like in (("sha256", None), ("sha256", "sha256:0"), ("md5", "md5:0")):
+        expected = f"{algorithm}:{hashlib.new(algorithm, b'abc' * 700_000).hexdigest()}"
+        assert reader.file_digest(str(tmp_path / "file"), view, like) == (2_100_000, expected)
 
 
 def test_files_are_read_while_others_stay_open(listed: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import staging
-from manifests import save
+from manifests import KINDS, save
 
 OURS = staging.Rights(os.geteuid(), os.getegid(), 0o755)
 
@@ -32,10 +32,16 @@ def source(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """By what its digests are."""
+    return str(request.param)
+
+
 @pytest.fixture
-def manifest(source: Path, tmp_path: Path) -> Path:
+def manifest(source: Path, tmp_path: Path, kind: str) -> Path:
     """Its manifest."""
-    return save(source, tmp_path / "manifest.jsonl")
+    return save(source, tmp_path / "manifest.jsonl", kind)
 
 
 @pytest.fixture
@@ -84,7 +90,7 @@ def test_files_and_folders_are_those_of_the_readers(manifest: Path, source: Path
     assert folder.stat().st_mode & 0o7777 == 0o550
 
 
-def test_the_digest_stands_beside_the_bytes(manifest: Path, source: Path, folder: Path) -> None:
+def test_the_digest_stands_beside_the_bytes(manifest: Path, source: Path, folder: Path, kind: str) -> None:
     rows = manifest.read_text().splitlines()
     kept = [json.loads(row) for row in rows]
     for row in kept:
@@ -92,9 +98,10 @@ def test_the_digest_stands_beside_the_bytes(manifest: Path, source: Path, folder
             row["digest"] = {"of": "none"}
     manifest.write_text("".join(f"{json.dumps(row)}\n" for row in kept))
     staged = stage(manifest, source, folder)
-    digest = hashlib.sha256((source / "large").read_bytes()).hexdigest()
+    digest = f"sha256:{hashlib.sha256((source / 'large').read_bytes()).hexdigest()}"
     assert staging.digest_of(str(folder / "large")) == (staging.OF_FIRST_READ, digest)
-    assert staging.digest_of(str(folder / "class1/1.jpg"))[0] == staging.OF_SOURCE  # type: ignore[index]
+    digest = f"{kind}:{hashlib.new(kind, (source / 'class1/1.jpg').read_bytes()).hexdigest()}"
+    assert staging.digest_of(str(folder / "class1/1.jpg")) == (staging.OF_SOURCE, digest)
     assert staged.files - staged.of_source == 3  # with link and hidden file, of which a manifest has no digest
 
 
@@ -134,12 +141,12 @@ def test_no_link_gives_away_what_is_not_the_datasets(source: Path, folder: Path,
 
 
 def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
-    manifest: Path, source: Path, folder: Path, tmp_path: Path
+    manifest: Path, source: Path, folder: Path, tmp_path: Path, kind: str
 ) -> None:
     stage(manifest, source, folder / "former")
     (source / "class0/7.jpg").write_bytes(b"x" * 7)
     (source / "added").write_bytes(b"new")
-    changed = save(source, tmp_path / "changed.jsonl")
+    changed = save(source, tmp_path / "changed.jsonl", kind)
     after = folder / "after"
     staging.stage(str(changed), str(source), str(after), OURS, processes=3, former=[str(folder / "former")])
     assert tree(after) == tree(source)

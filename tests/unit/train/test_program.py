@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader, system
+from ansible_collections.alluxio.fuse.plugins.modules import train_run
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "tests/train/reads.py"
+ALGORITHMS = {"a/0.JPEG": "md5", "a/5.JPEG": "md5"}
 FILES = {f"a/{number}.JPEG": os.urandom(1000 + number) for number in range(7)}
 
 
@@ -30,7 +32,15 @@ def folder(tmp_path: Path) -> Path:
 def told(folder: Path, **orders: Any) -> list[dict[str, Any]]:
     """What two epochs come to."""
     about = {"folder": "", "classes": ["a"], "images": 7, "model": "", "size": 1, "loaders": 0, "gpus": 0, "mark": 1}
-    about |= {"shown": str(folder), "batch": 3, "epochs": 2, "seed": 1, "files": list(FILES), **orders}
+    about |= {
+        "shown": str(folder),
+        "batch": 3,
+        "epochs": 2,
+        "seed": 1,
+        "files": list(FILES),
+        "algorithms": ALGORITHMS,
+        **orders,
+    }
     (folder / "orders.json").write_text(json.dumps(about))
     command = programs.command(
         {"python": "/usr/bin/python3", "path": str(folder / PROGRAM.name)}, str(folder / "orders.json"), [], ""
@@ -51,17 +61,30 @@ def test_the_program_of_the_docs_is_the_one_that_is_run() -> None:
 
 
 def test_each_epoch_is_compared_with_the_manifest(folder: Path) -> None:
+    kinds = {name: ALGORITHMS.get(name, "sha256") for name in FILES}
     entries = [
-        reader.Entry(path=name, size=len(content), digest=hashlib.sha256(content).hexdigest())
+        reader.Entry(name, len(content), f"{kinds[name]}:{hashlib.new(kinds[name], content).hexdigest()}")
         for name, content in FILES.items()
     ]
     epochs = told(folder, root=str(folder / "set"))
     assert [(one["images"], one["steps"]) for one in epochs] == [(7, 3), (7, 3)]
     compared = programs.compare(folder / "epoch-2", entries)
     assert (compared["compared"], compared["wrong"], compared["digest"]) == (7, 0, compared["expected_digest"])
-    (folder / "set/a/3.JPEG").write_bytes(os.urandom(1003))
+    for number in (3, 5):
+        (folder / f"set/a/{number}.JPEG").write_bytes(os.urandom(1000 + number))
     told(folder, root=str(folder / "set"))
-    assert programs.compare(folder / "epoch-2", entries)["problems"] == [{"path": "a/3.JPEG", "what": "wrong digest"}]
+    wrong = [
+        {"path": "a/3.JPEG", "what": "wrong digest"},
+        {"path": "a/5.JPEG", "what": "wrong digest, by its ETag"},
+    ]
+    assert programs.compare(folder / "epoch-2", entries)["problems"] == wrong
+
+
+def test_a_program_is_told_which_files_have_which_digest(tmp_path: Path) -> None:
+    files = [reader.Entry("a/1", 1, "md5:00"), reader.Entry("a/2", 1, "sha256:00"), reader.Entry("a/3", 1, None)]
+    params = {"scratch": str(tmp_path), "orders": {"folder": ""}}
+    orders = json.loads(train_run._orders({}, "/set", files, params).read_text())
+    assert (orders["files"], orders["algorithms"]) == (["a/1", "a/2", "a/3"], {"a/1": "md5"})
 
 
 def test_made_up_batches_read_nothing(folder: Path) -> None:

@@ -194,4 +194,4 @@ def test_memory_is_bounded_and_each_line_is_read_once(tmp_path: Path, monkeypatc
 def test_rows_are_kept_as_they_were(dataset: Dataset, tmp_path: Path) -> None:
     selection.write(str(tmp_path / "files.jsonl"), Selected([dataset], Asked(paths=["b/ü.jpg"])).rows())
     (row,) = selection.read(str(tmp_path / "files.jsonl"))
-    assert (row.dataset, row.path, row.size, len(row.digest or "")) == ("set", "b/ü.jpg", 7, 64)
+    assert (row.dataset, row.path, row.size, (row.digest or "")[:7]) == ("set", "b/ü.jpg", 7, "sha256:")

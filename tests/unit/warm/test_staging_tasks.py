@@ -26,7 +26,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import RefusedError
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, Place, TaskError
-from manifests import save
+from manifests import KINDS, save
 from warmed import Warmed, describe
 
 FILES = {f"class-{number % 3}/{number:03}.bin": 30_000 + number for number in range(60)}
@@ -190,7 +190,9 @@ def test_a_copy_is_made_at_the_rate_that_was_said(staged: Staged) -> None:
     assert time.monotonic() - begun > 40 * 30_000 / 400_000 * 0.6
 
 
-def test_verify_finds_a_planted_byte_and_what_is_not_staged(staged: Staged) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_verify_finds_a_planted_byte_and_what_is_not_staged(staged: Staged, kind: str) -> None:
+    save(staged.store, Path(staged.wanted.manifest), kind)
     staged.start("evict", "stage", paths=["class-2"])
     staged.go()
     (file,) = Path(staged.wanted.folder).glob("*/files/class-0/003.bin")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_progress, warm_tasks, warm_workers
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import TaskError
-from manifests import save
+from manifests import KINDS, save
 from warmed import Warmed, describe
 
 FILES = {f"class-{number % 3}/{number:03}.bin": 1000 + number for number in range(60)}
@@ -71,7 +71,9 @@ def test_a_file_that_changed_is_named_and_not_tried_again(warmed: Warmed) -> Non
     assert warmed.left(task) == [f"{MOUNT}/class-0/003.bin"]
 
 
-def test_verify_needs_bytes_in_the_workers_that_are_right(warmed: Warmed) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_verify_needs_bytes_in_the_workers_that_are_right(warmed: Warmed, kind: str) -> None:
+    save(warmed.store, Path(warmed.folder).parent / "set.jsonl", kind)
     task = warmed.start("verify", paths=["class-0"])
     warmed.go()
     assert warmed.state(task).problems[0] == "class-0/000.bin: workers hold 0 of 1000 bytes"

@@ -41,8 +41,8 @@ import java.util.concurrent.TimeUnit;
  * What workers hold of files, one after the other, as a list on standard input says: {@code runClass
  * alluxio.image.Warm VERB THREADS BYTES_PER_SECOND}, where 0 is without a limit.
  *
- * <p>A line in is {@code NUMBER TAB SIZE TAB PATH}, the path in Alluxio as URLs have it. A line out is
- * {@code NUMBER TAB ok TAB BYTES TAB SHA-256} or {@code NUMBER TAB failed TAB WHY}. Verbs:
+ * <p>A line in is {@code NUMBER TAB SIZE TAB ALGORITHM TAB PATH}: what digests are computed by, and the path in Alluxio
+ * as URLs have it. A line out is {@code NUMBER TAB ok TAB BYTES TAB DIGEST} or {@code NUMBER TAB failed TAB WHY}. Verbs:
  * <ul>
  * <li>{@code load}: a worker reads each block that no worker has from the under store; BYTES says how much that was
  * <li>{@code compare}: reads a file from the workers alone; one that is not whole in them has failed
@@ -66,7 +66,7 @@ public final class Warm {
   /** What is done with one file. */
   private interface Verb {
     /** Returns what a line out has after {@code ok}. */
-    String of(AlluxioURI path, URIStatus status) throws Exception;
+    String of(AlluxioURI path, URIStatus status, String algorithm) throws Exception;
   }
 
   /** Reads the list to its end; the exit status is 0 whatever became of the files. */
@@ -83,11 +83,11 @@ public final class Warm {
   private Verb verb(String name) {
     switch (name) {
       case "load":
-        return (path, status) -> load(path, status) + "\t";
+        return (path, status, algorithm) -> load(path, status) + "\t";
       case "compare":
         return this::compare;
       case "free":
-        return (path, status) -> free(path, status) + "\t";
+        return (path, status, algorithm) -> free(path, status) + "\t";
       default:
         throw new IllegalArgumentException("no verb " + name);
     }
@@ -99,11 +99,11 @@ public final class Warm {
     Semaphore room = new Semaphore(4 * threads); // a list of millions is not held in memory
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      String[] fields = line.split("\t", 3);
+      String[] fields = line.split("\t", 4);
       room.acquire();
       pool.execute(() -> {
         try {
-          out.println(fields[0] + "\t" + one(verb, Long.parseLong(fields[1]), fields[2]));
+          out.println(fields[0] + "\t" + one(verb, Long.parseLong(fields[1]), fields[2], fields[3]));
         } finally {
           room.release();
         }
@@ -114,14 +114,14 @@ public final class Warm {
     out.flush();
   }
 
-  private String one(Verb verb, long size, String quoted) {
+  private String one(Verb verb, long size, String algorithm, String quoted) {
     try {
       AlluxioURI path = new AlluxioURI(URLDecoder.decode(quoted.replace("+", "%2B"), StandardCharsets.UTF_8));
       URIStatus status = mFiles.getStatus(path);
       if (status.getLength() != size) {
         return "failed\tit has " + status.getLength() + " bytes, and the manifest says " + size;
       }
-      return "ok\t" + verb.of(path, status);
+      return "ok\t" + verb.of(path, status, algorithm);
     } catch (Exception e) {
       return "failed\t" + why(e);
     }
@@ -170,9 +170,9 @@ public final class Warm {
     return read;
   }
 
-  /** Bytes and SHA-256 of what the workers hold, which no cache of a client is asked for. */
-  private String compare(AlluxioURI path, URIStatus status) throws IOException, NoSuchAlgorithmException,
-      alluxio.exception.AlluxioException, InterruptedException {
+  /** Bytes and digest of what the workers hold, which no cache of a client is asked for. */
+  private String compare(AlluxioURI path, URIStatus status, String algorithm) throws IOException,
+      NoSuchAlgorithmException, alluxio.exception.AlluxioException, InterruptedException {
     long held = 0;
     for (FileBlockInfo one : status.getFileBlockInfos()) {
       held += one.getBlockInfo().getLocations().isEmpty() ? 0 : one.getBlockInfo().getLength();
@@ -180,7 +180,7 @@ public final class Warm {
     if (held != status.getLength()) {
       throw new IOException("workers hold " + held + " of " + status.getLength() + " bytes");
     }
-    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    MessageDigest digest = MessageDigest.getInstance(algorithm);
     OpenFilePOptions options = OpenFilePOptions.newBuilder().setReadType(ReadPType.NO_CACHE).build();
     byte[] buffer = new byte[BUFFER];
     long size = 0;
