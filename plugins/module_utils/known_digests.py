@@ -8,11 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION, SHA256
 
 Order = Callable[[str], Any]
+
+
+class Digest(NamedTuple):
+    """Of a file that was read, in hexadecimal: its sha256, and its MD5 where that is compared with an ETag."""
+
+    sha256: str
+    md5: str = ""
 
 
 class Known:
@@ -29,19 +36,20 @@ class Known:
         self._rows = [_rows(path) for path, one in headers.items() if (one.get("source"), one.get("version")) == ours]
         self._next = [next(rows, None) for rows in self._rows]
 
-    def digest(self, path: str, size: int, stamp: str) -> str | None:
+    def digest(self, path: str, size: int, stamp: str) -> Digest | None:
         """Of a file that is as it was then; None where no manifest tells, and where the store gives no stamp."""
         place, found = self._order(path), None
         for index, rows in enumerate(self._rows):
             while (row := self._next[index]) and self._order(row["path"]) < place:
                 self._next[index] = next(rows, None)
             if row and stamp and (row["path"], row["size"], row["stamp"]) == (path, size, stamp):
-                found = found or str(row["digest"]["value"])
+                told = Digest(row["digest"]["value"], row["digest"].get("md5", ""))
+                found = told if not found or (told.md5 and not found.md5) else found
         return found
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Files of a manifest that have digests, as far as whole lines go."""
+    """Files of a manifest that were read for their digests, as far as whole lines go."""
     with path.open(encoding="ascii", errors="replace") as lines:
         next(lines, None)
         for line in lines:
@@ -49,7 +57,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
                 row = json.loads(line)
             except ValueError:
                 return
-            if {"path", "size", "stamp"} <= row.keys() and "value" in row.get("digest", {}):
+            digest = row.get("digest", {})
+            if {"path", "size", "stamp"} <= row.keys() and digest.get("algorithm") == SHA256 and "value" in digest:
                 yield row
 
 

@@ -5,6 +5,9 @@ JSON lines: a header, then one object for everything that a reader can name, in 
 `stamp` (the store's mark of this content: mtime in ns, or an ETag), of a link its `target`, and `digest`. Only files
 without `left_out` and `unreadable` are read by check and warm. Memory does not grow with the number of entries.
 
+A digest is a sha256 of what was read, with its `md5` where that was compared with the ETag. Of a source whose ETags are
+MD5s, it is the ETag where an object was not read: algorithm `md5`. It is `of` the source, or of none.
+
 A file whose size and stamp an earlier manifest of the source has is not read again for its digest, and neither is one
 of a manifest that was not finished, so that an interrupted run goes on.
 """
@@ -19,8 +22,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Known, Order, saved_header
-from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION
+from ansible_collections.alluxio.fuse.plugins.module_utils import etags
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Digest, Known, Order, saved_header
+from ansible_collections.alluxio.fuse.plugins.module_utils.reader import MANIFEST_VERSION, MD5, SHA256, is_read
 from ansible_collections.alluxio.fuse.plugins.module_utils.sizes import Sizes
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import BROKEN_LINK, LINK_OUT, NOT_UTF8
 
@@ -60,13 +64,15 @@ class Entry(NamedTuple):
         return None if self.unreadable else self.left_out or REASONS.get(self.type)
 
 
-Digests = Callable[[list[Entry]], dict[str, str]]
+Digests = Callable[[list[Entry], bool], dict[str, Digest]]
 Heads = Callable[[str], bytes]
 Read = Callable[[int, int, int], None]
 
 
 class Source(NamedTuple):
-    """Where entries come from. order: of a path, by which the source is listed: str, or of a folder its parts."""
+    """Where entries come from. digests: with (True) the MD5 of objects whose ETag may be one. order: of a path, by
+    which the source is listed: str, or of a folder its parts.
+    """
 
     listed: Iterable[Entry]
     digests: Digests
@@ -126,7 +132,7 @@ class Draft:
 
     def _header(self) -> dict[str, Any]:
         total = self._sizes.bytes
-        digested = [entry.size for entry in self.sample()] if total > self._limit else None
+        digested = [entry.size for entry in self.sample()] if self.sampled else None
         return {
             "version": MANIFEST_VERSION,
             "source": self._source,
@@ -144,9 +150,15 @@ class Draft:
                 "seed": self._seed,
                 "limit": self._limit,
             },
+            "etags": etags.Compared().counts(),
             "coverage": "all" if digested is None else "sample",
             "id": self._id.hexdigest()[:16],
         }
+
+    @property
+    def sampled(self) -> bool:
+        """Whether some files are not read for their digests."""
+        return self._sizes.bytes > self._limit
 
     def entries(self) -> Iterator[Entry]:
         """The entries again, in their order."""
@@ -183,34 +195,60 @@ class Draft:
         """
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary, before = (target.with_name(f".{target.name}.{end}") for end in ("tmp", "before"))
+        temporary, before, draft = (target.with_name(f".{target.name}.{end}") for end in ("tmp", "before", "etags"))
         if temporary.exists() and (not self._is_of(before) or _size(temporary) > _size(before)):
             temporary.replace(before)
         known = Known([before, target], self._source, source.order)
+        compared = etags.Compared()
         with temporary.open("w", encoding="ascii") as out:
             out.write(json.dumps(self.header) + "\n")
-            for rows in self._digested(source.digests, known, read):
+            for rows in self._digested(source.digests, known, compared, read):
                 out.writelines(json.dumps(row) + "\n" for row in rows)
                 out.flush()
+        if compared.objects:
+            self._with_etags(temporary, draft, compared)
         temporary.chmod(0o644)
         temporary.replace(target)
-        before.unlink(missing_ok=True)
+        for left in (before, draft):
+            left.unlink(missing_ok=True)
+
+    def _with_etags(self, manifest: Path, draft: Path, compared: etags.Compared) -> None:
+        """Write it again: now it is known what ETags are."""
+        self.header["etags"] = compared.counts()
+        if self.header["digested"]["files"] + self.header["etags"]["files"] == self.files:
+            self.header["coverage"] = "all"
+        with manifest.open(encoding="ascii") as lines, draft.open("w", encoding="ascii") as out:
+            next(lines)
+            out.write(json.dumps(self.header) + "\n")
+            out.writelines(map(_with_etag, lines) if compared.proven else lines)
+        draft.replace(manifest)
 
     def _is_of(self, path: Path) -> bool:
         """Whether a file is a manifest of this source, finished or not."""
         return (saved_header(str(path)) or {}).get("source") == self._source
 
-    def _digested(self, digests: Digests, known: Known, read: Read | None) -> Iterator[list[dict[str, Any]]]:
-        """Rows of every entry with the digest of its file, a batch at a time."""
+    def _digested(
+        self, digests: Digests, known: Known, compared: etags.Compared, read: Read | None
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Rows of every entry with the digest of its file, a batch at a time; what ETags they have is added up."""
         for batch in self._batches():
             wanted = [entry for entry, chosen in batch if chosen]
             found = {one.path: known.digest(one.path, one.size, one.stamp) for one in wanted}
-            unknown = [entry for entry in wanted if not found[entry.path]]
+            unknown = [entry for entry in wanted if not self._suffices(found[entry.path], entry)]
             if unknown:
-                found |= digests(unknown)
+                found |= digests(unknown, self.sampled)
+            for entry in (entry for entry, _ in batch if self.sampled and entry.is_read):
+                if digest := found.get(entry.path):
+                    compared.add(entry.size, entry.stamp, digest.md5)
+                else:
+                    compared.leave(entry.size, entry.stamp)
             if read and wanted:
                 read(len(wanted), sum(entry.size for entry in wanted), sum(entry.size for entry in unknown))
             yield [_row(entry, found.get(entry.path)) for entry, _ in batch]
+
+    def _suffices(self, digest: Digest | None, entry: Entry) -> bool:
+        """Whether a file is not read again for its digest."""
+        return bool(digest and (digest.md5 or not self.sampled or not etags.md5_of(entry.stamp)))
 
     def _batches(self) -> Iterator[list[tuple[Entry, bool]]]:
         """Entries whose digests are computed together, the first few soon, and whether each gets one."""
@@ -239,12 +277,24 @@ def rank(seed: int, path: str) -> int:
     )
 
 
-def _row(entry: Entry, digest: str | None) -> dict[str, Any]:
-    """An entry as the manifest holds it. A digest is `of` the source, or of none."""
+def _row(entry: Entry, digest: Digest | None) -> dict[str, Any]:
+    """An entry as the manifest holds it."""
     row = {key: value for key, value in entry._asdict().items() if value is not None}
     if entry.type == FILE:
-        row["digest"] = {"algorithm": "sha256", "value": digest, "of": "source"} if digest else {"of": "none"}
+        row["digest"] = {"of": "none"}
+        if digest:
+            row["digest"] = {"algorithm": SHA256, "value": digest.sha256, "of": "source"}
+            row["digest"] |= {"md5": digest.md5} if digest.md5 else {}
     return row
+
+
+def _with_etag(line: str) -> str:
+    """A row with its ETag as digest, where it has no other, and is of a file that is read."""
+    row = json.loads(line)
+    md5 = etags.md5_of(row["stamp"])
+    if not md5 or not is_read(row) or "value" in row["digest"]:
+        return line
+    return json.dumps({**row, "digest": {"algorithm": MD5, "value": md5, "of": "source"}}) + "\n"
 
 
 def unreadable_text(source: str, draft: Draft) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    etags,
     known_digests,
     manifest,
     object_stores,
@@ -57,6 +58,10 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
             progress = Progress(Path(path).stem, head, say)
             progress.listed(time.monotonic() - begun)
             draft.save(path, opened, progress.read)
+            if of_etags := etags.said(head["etags"]):
+                say(f"{Path(path).stem}: {of_etags}")
+        elif old and not changed:
+            head |= {key: old[key] for key in ("etags", "coverage") if key in old}
     except Refused:
         raise
     except Exception as error:  # botocore's hierarchy of errors is made at run time

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import THREADS, Bucket, Object, listed
+from ansible_collections.alluxio.fuse.plugins.module_utils.etags import md5_of
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Digest
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     FILE,
     FOLDER,
@@ -74,16 +77,20 @@ def heads(bucket: Bucket) -> Heads:
 
 
 def digests(bucket: Bucket) -> Digests:
-    """sha256 of objects, read by several threads."""
+    """Digests of objects, read by several threads."""
 
-    def digest(entry: Entry) -> tuple[str, str]:
-        value = hashlib.sha256()
+    def digest(entry: Entry, md5: bool) -> Digest:
+        kinds = [hashlib.sha256()]
+        if md5 and md5_of(entry.stamp):
+            kinds.append(hashlib.md5(usedforsecurity=False))
         for chunk in bucket.read(bucket.prefix + entry.path, None):
-            value.update(chunk)
-        return entry.path, value.hexdigest()
+            for kind in kinds:
+                kind.update(chunk)
+        return Digest(*(kind.hexdigest() for kind in kinds))
 
-    def of(files: list[Entry]) -> dict[str, str]:
+    def of(files: list[Entry], md5: bool) -> dict[str, Digest]:
         with ThreadPoolExecutor(THREADS) as pool:
-            return dict(pool.map(digest, files))
+            found = pool.map(partial(digest, md5=md5), files)
+            return {entry.path: one for entry, one in zip(files, found)}  # noqa: B905 - of Python 3.10
 
     return of

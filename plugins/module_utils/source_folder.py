@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Digest
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
     FILE,
     FOLDER,
@@ -97,9 +98,9 @@ def unreadable_link(root: str, item: os.DirEntry[str]) -> str | None:
 
 
 def folder_digests(root: str, processes: int) -> Digests:
-    """sha256 of files below `root`, computed by `processes` processes."""
+    """Digests of files below `root`, computed by `processes` processes."""
 
-    def digests(files: list[Entry]) -> dict[str, str]:
+    def digests(files: list[Entry], _md5: bool) -> dict[str, Digest]:
         # largest first, dealt in turn: the processes end together
         order = sorted(files, key=lambda entry: -entry.size)
         shares = [share for share in (order[index::processes] for index in range(processes)) if share]
@@ -109,12 +110,12 @@ def folder_digests(root: str, processes: int) -> Digests:
     return digests
 
 
-def _digest_share(root: str, files: list[Entry]) -> dict[str, str]:
+def _digest_share(root: str, files: list[Entry]) -> dict[str, Digest]:
     view = memoryview(bytearray(BUFFER_BYTES))
     out = {}
     for entry in files:
         size, digest = file_digest(f"{root}/{entry.path}", view)
-        out[entry.path] = digest.partition(":")[2]
+        out[entry.path] = Digest(digest.partition(":")[2])
         if size != entry.size:
             raise OSError(f"{entry.path} changed while it was read")
     return out

@@ -10,6 +10,8 @@ short_description: Says what a dataset's source holds, with digests
 description:
   - Lists a folder or a bucket's prefix and computes sha256 of its files, from the source and never through a mount.
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
+  - Other objects of a bucket have their ETag as digest (algorithm C(md5)), if it was the MD5 of each object of the
+    sample, and at least 300 were compared. Uploads in parts have none.
   - Kept while the source is unchanged, which sizes and modification times (or ETags) tell. Where it has changed, or a
     run was interrupted, only files are read whose size and time (or ETag) no earlier manifest has. Remove O(path),
     and what begins with a dot and its name beside it, to have all of them read again.
@@ -39,7 +41,7 @@ options:
     type: path
     required: true
   digest_bytes:
-    description: Bytes to compute digests of.
+    description: Bytes to compute sha256 of.
     type: int
     default: 17179869184
   unreadable_names:
@@ -84,6 +86,8 @@ RETURN = r"""
 manifest:
   description:
     - Header of the manifest, with counts, bytes, coverage and id.
+    - "C(etags) counts objects whose ETag was C(compared) with their MD5, those of them with an C(other) one, and the
+      C(files) and C(bytes) that have theirs as digest."
     - C(sizes) is the histogram of the files that are read, as [upper bound in bytes, files, bytes].
   type: dict
   returned: always

@@ -174,6 +174,12 @@ class RestartableStore:
         self.about = prepare(folder, self.address)
         self._command = [str(WEED), *arguments(folder, self.address), *own_sockets(folder, self.address)]
 
+    @property
+    def filer(self) -> str:
+        """Where its files are asked for: `address:port.port`, the latter of gRPC."""
+        (grpc,) = (one.partition("=")[2] for one in self._command if one.startswith("-filer.port.grpc="))
+        return f"{self.address}:{SETTINGS['filer.port']}.{grpc}"
+
     def start(self) -> None:
         """Run it, until it serves."""
         log = self._folder / "weed.log"

@@ -74,12 +74,15 @@ class Asked:
 
 @dataclass
 class Store:
-    """What the stand-in holds and answers. clock: seconds that its clock is ahead. away: it drops connections."""
+    """What the stand-in holds and answers. etags: of objects that were not uploaded at once, whose ETag is no MD5.
+    clock: seconds that its clock is ahead. away: it drops connections.
+    """
 
     region: str = "cn-hangzhou"
     keys: dict[str, Key] = field(default_factory=dict)
     buckets: dict[str, dict[str, bytes]] = field(default_factory=dict)
     modified: dict[tuple[str, str], float] = field(default_factory=dict)
+    etags: dict[tuple[str, str], str] = field(default_factory=dict)
     clock: float = 0
     away: bool = False
     asked: list[Asked] = field(default_factory=list)
@@ -88,6 +91,12 @@ class Store:
         """Have an object, from now on."""
         self.buckets.setdefault(bucket, {})[key] = content
         self.modified[bucket, key] = time.time()
+        self.etags.pop((bucket, key), None)
+
+    def etag(self, bucket: str, key: str) -> str:
+        """Of an object that was uploaded at once, as all are that `etags` does not name."""
+        md5 = hashlib.md5(self.buckets[bucket][key], usedforsecurity=False)
+        return f'"{self.etags.get((bucket, key)) or md5.hexdigest().upper()}"'
 
     def verify(self, asked: Request) -> None:
         """Refuse a request that is not signed as OSS wants it."""
@@ -256,12 +265,12 @@ class Handler(BaseHTTPRequestHandler):
             return 200, {"Content-Type": "application/xml"}, self._listing(bucket, objects, query).encode()
         if key not in objects:
             raise Refused(404, "NoSuchKey", "The specified key does not exist.", Key=key)
-        return self._object(objects[key], self.store.modified[bucket, key])
+        return self._object(objects[key], self.store.modified[bucket, key], self.store.etag(bucket, key))
 
-    def _object(self, content: bytes, modified: float) -> tuple[int, dict[str, str], bytes]:
+    def _object(self, content: bytes, modified: float, etag: str) -> tuple[int, dict[str, str], bytes]:
         headers = {
             "Content-Type": "application/octet-stream",
-            "ETag": _etag(content),
+            "ETag": etag,
             "Last-Modified": formatdate(modified, usegmt=True),
             "Accept-Ranges": "bytes",
             "x-oss-object-type": "Normal",
@@ -305,7 +314,7 @@ class Handler(BaseHTTPRequestHandler):
             when, size = _iso(self.store.modified[bucket, row]), len(objects[row])
             said.append(
                 f"<Contents><Key>{shown(row)}</Key><LastModified>{when}</LastModified>"
-                f"<ETag>{escape(_etag(objects[row]))}</ETag><Type>Normal</Type><Size>{size}</Size>"
+                f"<ETag>{escape(self.store.etag(bucket, row))}</ETag><Type>Normal</Type><Size>{size}</Size>"
                 f"<StorageClass>Standard</StorageClass>{'' if second else _OWNER}</Contents>"
             )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult>{"".join(said)}</ListBucketResult>'
@@ -317,10 +326,6 @@ class Handler(BaseHTTPRequestHandler):
             f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{refused.code}</Code><Message>{refused.message}'
             f"</Message><RequestId>{self._request_id()}</RequestId><HostId>{host}</HostId>{more}</Error>"
         ).encode()
-
-
-def _etag(content: bytes) -> str:
-    return f'"{hashlib.md5(content, usedforsecurity=False).hexdigest().upper()}"'
 
 
 @dataclass

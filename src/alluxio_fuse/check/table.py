@@ -40,7 +40,7 @@ def render(check: Check) -> str:
 
 
 def _table(dataset: Dataset) -> Table:
-    digests = "every digest" if dataset.coverage == "all" else "a sample's digests"
+    digests = _digests(dataset)
     title = f"{dataset.name} on {dataset.host}: {dataset.files} files, {dataset.bytes / 1e6:.0f} MB, {digests} compared"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", expand=False)
     for heading in ("files", "path", "state"):
@@ -51,6 +51,12 @@ def _table(dataset: Dataset) -> Table:
     for row in dataset.rows:
         table.add_row(row.heading, row.path, row.state, *_figures(row, dataset))
     return table
+
+
+def _digests(dataset: Dataset) -> str:
+    if dataset.coverage == "all":
+        return f"every digest ({dataset.etags} are ETags)" if dataset.etags else "every digest"
+    return f"a sample's digests and {dataset.etags} ETags" if dataset.etags else "a sample's digests"
 
 
 def _figures(row: Row, dataset: Dataset) -> list[str]:

@@ -34,7 +34,7 @@ LEAST_PASSES = 3  # that have proven their state, for a median to mean something
 
 
 class Dataset(BaseModel):
-    """One dataset on one node."""
+    """One dataset on one node. etags: files whose digest in the manifest is their ETag."""
 
     name: str
     host: str
@@ -44,6 +44,7 @@ class Dataset(BaseModel):
     bytes: int
     coverage: str
     digested: int
+    etags: int = 0
     rows: list[Row]
     gate: Gate
     disk_ratio: Spread | None
@@ -139,6 +140,7 @@ def _dataset(measured: Measured, gate: Gate, settings: CheckSettings) -> Dataset
         bytes=measured.manifest["bytes"],
         coverage=measured.manifest["coverage"],
         digested=sum(r.verified.digested for r in passes if r.verified),
+        etags=measured.manifest.get("etags", {}).get("files", 0),
         rows=table,
         gate=gate,
         disk_ratio=ratio,

@@ -51,6 +51,22 @@ def test_the_table_says_figures_state_and_verdict(result: Check) -> None:
     assert "* measured when these bytes were read for the first time, last at 2026-11-21T08:00:00Z" in text
 
 
+@pytest.mark.parametrize(
+    ("coverage", "files", "said"),
+    [
+        ("all", 0, "every digest compared"),
+        ("all", 3906, "every digest (3906 are ETags) compared"),
+        ("sample", 0, "a sample's digests compared"),
+        ("sample", 3000, "a sample's digests and 3000 ETags compared"),
+    ],
+)
+def test_the_title_says_which_digests_are_etags(measured: dict[str, Any], coverage: str, files: int, said: str) -> None:
+    header = {**measured["manifest"], "coverage": coverage, "etags": {"files": files}}
+    result = check([measured | {"manifest": header}], {}, SETTINGS, "", {})
+    assert f", {said}\n" in table.render(result)
+    assert (f"the MD5 of {files:,} files is their ETag" in html.render(result)) is bool(files)
+
+
 def test_numbers_of_readers_are_rows_and_dots_of_their_own(measured: dict[str, Any]) -> None:
     one = next(
         r for r in measured["results"] if (r["path"], r["kind"], r["state"]) == ("mount", "small", "client-cache")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import manifest, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Digest
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
 
 
@@ -21,11 +22,11 @@ def source(entries: list[Entry], read: list[str], fails: str = "") -> manifest.S
     one that cannot be.
     """
 
-    def digests(files: list[Entry]) -> dict[str, str]:
+    def digests(files: list[Entry], _: bool) -> dict[str, Digest]:
         if fails in {entry.path for entry in files}:
             raise OSError("the store is away")
         read.extend(entry.path for entry in files)
-        return {entry.path: f"of {entry.path}" for entry in files}
+        return {entry.path: Digest(f"of {entry.path}") for entry in files}
 
     return manifest.Source(entries, digests, lambda _: b"", str)
 

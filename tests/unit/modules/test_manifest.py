@@ -23,6 +23,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     source_names,
     sources,
 )
+from ansible_collections.alluxio.fuse.plugins.module_utils.known_digests import Digest
 from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import Draft, Entry
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_folder import (
     folder_heads,
@@ -274,9 +275,9 @@ def test_a_folder_that_changed_in_one_file_is_read_in_one(mixed: Path, tmp_path:
     read: list[str] = []
     real = source_of(str(mixed), 1)
 
-    def digests(wanted: list[Entry]) -> dict[str, str]:
+    def digests(wanted: list[Entry], md5: bool) -> dict[str, Digest]:
         read.extend(entry.path for entry in wanted)
-        return dict(real.digests(wanted))
+        return dict(real.digests(wanted, md5))
 
     drafted(real.listed).save(str(tmp_path / "manifest"), real._replace(digests=digests))
     assert read == ["a/none"]
