@@ -94,6 +94,7 @@ def test_how_many_images_are_in_shards_is_estimated_by_their_size() -> None:
     assert labels.told(files, {**ORDERS, "shards": TFRECORD}) == {
         **ORDERS,
         "files": ["train-00000-of-00001"],
+        "algorithms": {},
         "classes": ["0", "1", "2"],
         "images": 5,
     }

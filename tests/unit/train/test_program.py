@@ -82,7 +82,7 @@ def test_each_epoch_is_compared_with_the_manifest(folder: Path) -> None:
 
 def test_a_program_is_told_which_files_have_which_digest(tmp_path: Path) -> None:
     files = [reader.Entry("a/1", 1, "md5:00"), reader.Entry("a/2", 1, "sha256:00"), reader.Entry("a/3", 1, None)]
-    params = {"scratch": str(tmp_path), "orders": {"folder": ""}}
+    params = {"scratch": str(tmp_path), "orders": {"folder": "", "shards": None}}
     orders = json.loads(train_run._orders({}, "/set", files, params).read_text())
     assert (orders["files"], orders["algorithms"]) == (["a/1", "a/2", "a/3"], {"a/1": "md5"})
 
