@@ -33,7 +33,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
             "vars": {
                 "dataset_state_dir": state,
                 "dataset_sample": SAMPLE | {"path": f"{state}/sample"},
-                "dataset_datasets": "{{ datasets }}",
+                "dataset_datasets": "{{ datasets | map('combine', {'listed_by': 'node'}) }}",
             },
         },
         {
