@@ -85,3 +85,23 @@ def chosen(images: list[reader.Entry], count: int | None, seed: int) -> list[rea
     """So many of the images (None: all), the first of the seeded order that caches are filled in; in order of paths."""
     small = {"large_bytes": 1 << 62}
     return sorted(reader.select(small, images, seed, reader.Selection("small", 0, count)))
+
+
+def about(entries: list[reader.Entry], orders: Orders) -> dict[str, Any]:
+    """What is trained on as ordered: {folder, shards, images, classes, bytes, digested}, or {unlabelled: why nothing}.
+
+    shards: how many, 0 where each image is a file.
+    """
+    try:
+        folder, files = ordered(entries, orders)
+    except ValueError as error:
+        return {"unlabelled": str(error)}
+    all_told = told(files, {**orders, "folder": folder})
+    return {
+        "folder": folder,
+        "shards": len(files) if orders["shards"] else 0,
+        "images": all_told["images"],
+        "classes": len(all_told["classes"]),
+        "bytes": sum(entry.size for entry in files),
+        "digested": sum(entry.digest is not None for entry in files),
+    }

@@ -58,16 +58,21 @@ class Program:
             told = json.loads(line)
         except ValueError:
             told = None
+        if isinstance(told, dict) and told.get("event") == "failed":
+            raise ProgramError(f"it failed: {told.get('why')}")
         if not isinstance(told, dict) or told.get("event") not in kinds:
             raise ProgramError(f"it said {line[:200]!r} where {' or '.join(kinds)} was to come")
         return told
 
-    def end(self) -> None:
-        """Wait until it has ended, which it does after its last word."""
-        while not (_readable(self._told) and not os.read(self._told, 1 << 20)):
-            pass
-        if self._process.wait():
-            raise ProgramError(self._last_words())
+    def finish(self) -> None:
+        """Wait until it has ended by itself."""
+        try:
+            said = self.event()
+        except ProgramError:
+            if self._process.wait() == 0:
+                return
+            raise
+        raise ProgramError(f"it said {said} where it was to end")
 
     def _last_words(self) -> str:
         status = self._process.wait()
@@ -124,10 +129,11 @@ def _leave(*_: Any) -> None:
 def command(program: dict[str, Any], orders: str, folders: Iterable[str], container: str) -> list[str]:
     """The command line of a program with these orders; in an image it sees `folders`, each where it is here.
 
-    program: `path`, `python` or `image`, and `writable`, the folder that it writes to.
+    program: `path`, `python` or `image`, and `writable`, the folder that it writes to; `launcher`, arguments of python
+    by which processes start that train together.
     """
     if not program.get("image"):
-        return [program["python"], "-u", program["path"], orders]
+        return [program["python"], "-u", *program.get("launcher", ()), program["path"], orders]
     seen = [f"--volume={folder}:{folder}:ro" for folder in folders]
     gpus = ["--device=nvidia.com/gpu=all"] if program.get("gpus") else []
     return [
@@ -135,7 +141,7 @@ def command(program: dict[str, Any], orders: str, folders: Iterable[str], contai
         *(f"--name={container}", "--network=none", "--pull=never"),
         *("--ipc=host", *_limits(), "--security-opt=label=disable", *gpus, *seen),
         *(f"--volume={program['writable']}:{program['writable']}", "--entrypoint=python3"),
-        *(program["image"], "-u", program["path"], orders),
+        *(program["image"], "-u", *program.get("launcher", ()), program["path"], orders),
     ]
 
 
@@ -151,14 +157,15 @@ def _limits() -> list[str]:
     return [f"--ulimit={name}={hard}:{hard}" for name, hard in most.items()]
 
 
-def compare(shown: Path, wanted: list[reader.Entry]) -> dict[str, Any]:
-    """What an epoch has read against the manifest: {digest, expected_digest, compared, wrong, problems}.
+def compare(shown: str, wanted: list[reader.Entry]) -> dict[str, Any]:
+    """What an epoch has read, a line `digest size path` for each file, against the manifest: {digest, expected_digest,
+    compared, wrong, problems}.
 
     The digests are sha256 over a line of path and digest for each file, in order of paths.
     """
     found: dict[str, tuple[str, int]] = {}
     problems: list[Problem] = []
-    for line in shown.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+    for line in shown.splitlines():
         digest, size, path = line.split(" ", 2)
         if path in found:
             problems.append({"path": path, "what": "read twice in one epoch"})

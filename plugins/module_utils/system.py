@@ -150,3 +150,8 @@ def _text(path: Any) -> str:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def available_memory() -> int:
+    """Bytes that programs may still have without swapping."""
+    return parse_meminfo(Path("/proc/meminfo").read_text(encoding="ascii"))["MemAvailable"]

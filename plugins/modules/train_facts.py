@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import labels, programs, reader
+from ansible_collections.alluxio.fuse.plugins.module_utils import labels, programs, reader, system
 
 DOCUMENTATION = r"""
 module: train_facts
@@ -80,32 +80,11 @@ def main() -> None:
         _, entries = reader.load(params["manifest"])
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
-    found = {**_labels(entries, params["orders"]), "disk": shutil.disk_usage(params["scratch"]).free}
-    found |= {"memory": _memory(), "processors": os.cpu_count() or 1}
+    found = {**labels.about(entries, params["orders"]), "disk": shutil.disk_usage(params["scratch"]).free}
+    found |= {"memory": system.available_memory(), "processors": os.cpu_count() or 1}
     if "unlabelled" not in found:
         found |= _started(found, params)
     module.exit_json(changed=False, facts=found)
-
-
-def _labels(entries: list[reader.Entry], orders: dict[str, Any]) -> dict[str, Any]:
-    try:
-        folder, files = labels.ordered(entries, orders)
-    except ValueError as error:
-        return {"unlabelled": str(error)}
-    told = labels.told(files, {**orders, "folder": folder})
-    return {
-        "folder": folder,
-        "shards": len(files) if orders["shards"] else 0,
-        "images": told["images"],
-        "classes": len(told["classes"]),
-        "bytes": sum(entry.size for entry in files),
-        "digested": sum(entry.digest is not None for entry in files),
-    }
-
-
-def _memory() -> int:
-    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    return int(dict(line.split(":") for line in lines)["MemAvailable"].split()[0]) * 1024
 
 
 def _started(found: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:

@@ -3,25 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import time
-from pathlib import Path
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import (
-    around,
-    copies,
-    counters,
-    disk_counters,
-    labels,
-    mount_table,
-    programs,
-    reader,
-    residency,
-)
+from ansible_collections.alluxio.fuse.plugins.module_utils import labels, programs, reader, trainings
 
 DOCUMENTATION = r"""
 module: train_run
@@ -101,122 +86,13 @@ def main() -> None:
     try:
         _, entries = reader.load(params["manifest"])
         _, files = labels.ordered(entries, params["orders"])
-        results = [_run(one, files, params) for one in params["runs"]]
+        results = [trainings.run(one, files, params, programs.compare) for one in params["runs"]]
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
     except programs.Left:
         shutil.rmtree(params["scratch"], ignore_errors=True)
         raise SystemExit(1) from None
     module.exit_json(changed=False, results=results)
-
-
-def _run(one: dict[str, Any], files: list[reader.Entry], params: dict[str, Any]) -> dict[str, Any]:
-    """A run as it went; one whose program failed says why, and has the epochs until then."""
-    about = {key: one.get(key) for key in ("name", "path", "kind", "root", "medium", "direct", "round", "loaders")}
-    about["at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    if one["kind"] == "copy":
-        return {**about, **_copied(one, files)}
-    epochs: list[dict[str, Any]] = []
-    try:
-        return {**about, **_trained(one, files, params, epochs), "epochs": epochs}
-    except programs.ProgramError as error:
-        return {**about, "epochs": epochs, "failed": str(error)}
-
-
-def _copied(one: dict[str, Any], files: list[reader.Entry]) -> dict[str, Any]:
-    begun = time.monotonic()
-    copies.make(one["source"], files, Path(one["root"]))
-    return {"seconds": time.monotonic() - begun, "bytes": sum(entry.size for entry in files)}
-
-
-def _trained(
-    one: dict[str, Any], files: list[reader.Entry], params: dict[str, Any], epochs: list[dict[str, Any]]
-) -> dict[str, Any]:
-    scratch, root = Path(params["scratch"]), one["root"] if one["kind"] == "train" else None
-    container = f"alluxio-fuse-train-{os.getpid()}"
-    written = _orders(one, root, files, params)
-    paths = [f"{root}/{entry.path}" for entry in files] if root else []
-    program = {**params["program"], "writable": str(scratch), "gpus": params["orders"]["gpus"]}
-    command = programs.command(program, str(written), [root] if root else [], container)
-    named = container if program.get("image") else None
-    with programs.running(command, scratch / "said", named) as training:
-        ready = training.event("ready")
-        _empty_page_cache(one, paths)
-        foreign = around.foreign_share()
-        looked = _look(one, paths)
-        training.go()
-        listed = training.event("listed")
-        looked["disk"] = disk_counters.counters(_on_disk(one))  # names were read until now
-        for _ in range(params["orders"]["epochs"]):
-            told = training.event("epoch")
-            epochs.append(_epoch(told, looked, one, files if root else [], scratch))
-            looked = _look(one, paths)
-            training.go()
-        training.end()
-    return {
-        "framework": ready["framework"],
-        "device": ready["device"],
-        "listing_s": listed["seconds"],
-        "foreign_cpu": foreign,
-        "processors": os.cpu_count() or 1,
-    }
-
-
-def _orders(one: dict[str, Any], root: str | None, files: list[reader.Entry], params: dict[str, Any]) -> Path:
-    """The file that the program is started with."""
-    told = labels.told(files, params["orders"]) | {"root": root, "shown": params["scratch"]}
-    chosen = {"loaders": one["loaders"]} if one.get("loaders") is not None else {}
-    path = Path(params["scratch"], "orders.json")
-    path.write_text(json.dumps({**told, **chosen}), encoding="ascii")
-    return path
-
-
-def _empty_page_cache(one: dict[str, Any], paths: list[str]) -> None:
-    if one.get("before") == "drop":
-        residency.drop_caches()
-    elif one.get("before") == "forget" and _resident(one, paths):
-        # what was never read is in no page cache, and opening it to forget it would warm its name
-        residency.forget(paths)
-
-
-def _resident(one: dict[str, Any], paths: list[str]) -> float | None:
-    return residency.resident_share(paths, one.get("look", residency.SAMPLE)) if paths else None
-
-
-def _look(one: dict[str, Any], paths: list[str]) -> dict[str, Any]:
-    """What is known before an epoch."""
-    metrics = one.get("metrics") or {}
-    return {
-        "resident": _resident(one, paths),
-        "counters": around.settled(metrics),
-        "disk": disk_counters.counters(_on_disk(one)),
-        "busy": reader.busy_seconds(),
-    }
-
-
-def _on_disk(one: dict[str, Any]) -> str | None:
-    """The folder on a disk that a run reads in the end: of a mount, that of its client cache."""
-    folder: str | None = one.get("cache") or one["root"]
-    return folder
-
-
-def _epoch(
-    told: dict[str, Any], before: dict[str, Any], one: dict[str, Any], files: list[reader.Entry], scratch: Path
-) -> dict[str, Any]:
-    busy = reader.busy_seconds() - before["busy"]
-    evidence = {
-        "cpu_s": busy,
-        "disk": disk_counters.difference(before["disk"], disk_counters.counters(_on_disk(one))),
-        "resident_before": before["resident"],
-        "counters": counters.difference(before["counters"], around.settled(one.get("metrics") or {})),
-        "expected_files": len(files),
-        "expected_bytes": sum(entry.size for entry in files),
-    }
-    if files:
-        mount = mount_table.mount_of(mount_table.read_mounts(), one["root"])
-        evidence["mount"] = {key: mount[key] for key in ("point", "type", "source")}
-        evidence |= programs.compare(scratch / f"epoch-{told['epoch']}", files)
-    return {key: value for key, value in told.items() if key != "event"} | evidence
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from typing import Any
 
 import leftovers
 import pytest
+from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader, trainings
 from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, Run, latest, playbook, stages, succeed, until
 
 from alluxio_fuse.dataset import sample, tfrecord
@@ -243,6 +246,44 @@ def test_an_interrupted_run_leaves_nothing(train: Train, variables: dict[str, An
             until("a run trains", (STATE / "train/epoch-3").exists)
             os.killpg(run.pid, how)
     until("nothing is left", lambda: left() == [], 60)
+
+
+def test_processes_that_torchrun_starts_share_each_step(image: str, source: Path, tmp_path: Path) -> None:
+    """Also a step that has no image for one of them."""
+    for name in ("harness.py", "train_pytorch.py"):
+        (tmp_path / name).write_text((CHECKOUT / "roles/train/files" / name).read_text())
+    paths = sorted(path for path in (source / "train").rglob("*.JPEG"))
+    contents = {str(path.relative_to(source)): path.read_bytes() for path in paths}
+    files = [
+        reader.Entry(name, len(data), f"sha256:{hashlib.sha256(data).hexdigest()}") for name, data in contents.items()
+    ]
+    orders = {
+        "folder": "train",
+        "shards": None,
+        "model": "tiny",
+        "size": 64,
+        "epochs": 2,
+        "loaders": 1,
+        "gpus": 0,
+        "seed": 1,
+        "mark": 5,
+    }
+    one = {"name": "together", "path": "source", "kind": "train", "root": str(source), "round": 1}
+    found = {}
+    for processes, batch in ((1, 27), (2, 27), (3, 398)):
+        launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}"]
+        program = {"path": str(tmp_path / "train_pytorch.py"), "image": image, "launcher": launcher}
+        params = {"scratch": str(tmp_path), "program": program, "orders": {**orders, "batch": batch}}
+        done = trainings.run(one, files, params, programs.compare)
+        assert "failed" not in done
+        for epoch in done["epochs"]:
+            assert (epoch["images"], epoch["wrong"], epoch["digest"]) == (len(files), 0, epoch["expected_digest"])
+            assert len(epoch["losses"]) == epoch["steps"] == -(-len(files) // batch)
+            assert epoch["bytes"] == sum(map(len, contents.values()))
+        found[processes] = [loss for epoch in done["epochs"] for loss in epoch["losses"]]
+    # the same images and first weights; batch norm sees less of them in each process
+    assert found[1][0] == pytest.approx(found[2][0], rel=0.1)
+    assert not any(math.isnan(loss) for losses in found.values() for loss in losses)
 
 
 def test_a_program_of_ones_own_is_held_to_the_same_proof(train: Train) -> None:

@@ -3,6 +3,8 @@
 Standard library only, Python 3.9 or newer: it runs with the interpreter that has the framework. A program is started
 with the path of its orders (JSON). It writes one JSON object a line to standard output, and before each epoch waits
 for a byte on standard input, so that counters are read while nothing trains. It ends when standard input does.
+
+Of processes that train together, as torchrun starts them, the first one of each node speaks and listens.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 BUFFER_BYTES = 1 << 20
 MEBIBYTE = 1 << 20
+MOST_WORDS = 1000  # characters: lines of several processes are not mixed up to a pipe's 4096
 
 
 class Sample(NamedTuple):
@@ -106,11 +109,28 @@ def order(count: int, seed: int, epoch: int) -> list[int]:
     return numbers
 
 
-class Epoch:
-    """What one epoch came to: figures for the table, and the digest of every file that was read."""
+class Alone:
+    """A process that trains alone; one of several has `rank` of `world`, and `place` on its node."""
 
-    def __init__(self, number: int, mark: int) -> None:
-        self.number, self._mark, self._begun = number, mark, time.perf_counter()
+    rank, place, world = 0, 0, 1
+
+    def wait(self) -> None:
+        """Until all are here."""
+
+    def sums(self, numbers: list[float]) -> list[float]:
+        """Of the numbers of all."""
+        return numbers
+
+    def share(self, batch: list[int]) -> list[int]:
+        """This process's part of a step."""
+        return batch[self.rank :: self.world]
+
+
+class Epoch:
+    """What one epoch came to: figures for the table, and the digest of every file that this process read."""
+
+    def __init__(self, number: int, mark: int, among: Alone) -> None:
+        self.number, self._mark, self._among, self._begun = number, mark, among, time.perf_counter()
         self._wait = 0.0
         self._images = self._top1 = self._top5 = self._bytes = self._calls = self._storage = 0
         self._losses: list[float] = []
@@ -140,30 +160,33 @@ class Epoch:
         self._storage += int(storage_bytes)
 
     def step(self, loss: float, images: int, top1: int, top5: int) -> None:
-        """Count a finished step: images of the batch, and how many had their class first, or among the first five."""
+        """Count a finished step of all processes: its images, and how many had their class first, or among five."""
         self._losses.append(loss)
         self._images, self._top1, self._top5 = self._images + images, self._top1 + top1, self._top5 + top5
         if len(self._losses) == self._mark:
             self._marked = (self._images, time.perf_counter() - self._begun)
 
     def ended(self, shown: str) -> dict[str, Any]:
-        """The epoch as it is told; digests go to a file of their own in `shown`."""
+        """The epoch of all processes as it is told; digests of what this one read go to a file in `shown`."""
         seconds = time.perf_counter() - self._begun
-        Path(shown, f"epoch-{self.number}").write_text("".join(self._read), encoding="utf-8", errors="surrogateescape")
+        name = f"epoch-{self.number}" + (f".{self._among.place}" if self._among.place else "")
+        Path(shown, name).write_text("".join(self._read), encoding="utf-8", errors="surrogateescape")
         images, marked_s = self._marked or (self._images, seconds)
+        wait_s, *read = self._among.sums([self._wait, self._bytes, self._calls, self._storage])
+        read_bytes, calls, storage_bytes = map(int, read)
         return {
             "epoch": self.number,
             "images": self._images,
             "steps": len(self._losses),
             "seconds": seconds,
-            "wait_s": self._wait,
+            "wait_s": wait_s / self._among.world,
             "marked_images_per_s": images / marked_s,
             "losses": self._losses,
             "top1": self._top1 / max(1, self._images),
             "top5": self._top5 / max(1, self._images),
-            "bytes": self._bytes,
-            "calls": self._calls,
-            "storage_bytes": self._storage,
+            "bytes": read_bytes,
+            "calls": calls,
+            "storage_bytes": storage_bytes,
         }
 
 
@@ -173,34 +196,50 @@ class Harness:
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
+        sys.excepthook = self._failed
         self.orders = Orders(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+        self.among, self._speaks = Alone(), os.environ.get("LOCAL_RANK", "0") == "0"
         self._in = os.dup(0)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # loaders close standard input, and would wait for who listens
         self._words: queue.Queue[bytes] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        if self._speaks:
+            threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         while word := os.read(self._in, 1):
             self._words.put(word)
         os._exit(3)  # who started it is gone
 
+    def _failed(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """Every process says what it failed by: of several, only one may know the reason."""
+        sys.__excepthook__(kind, error, trace)
+        self._speaks = True
+        self.tell("failed", why=f"{kind.__name__}: {error}"[:MOST_WORDS])
+
     def tell(self, event: str, **about: Any) -> None:
-        """One line."""
-        self._out.write(json.dumps({"event": event, **about}) + "\n")
-        self._out.flush()
+        """One line, of the process that speaks."""
+        if self._speaks:
+            self._out.write(json.dumps({"event": event, **about}) + "\n")
+            self._out.flush()
+
+    def _hear(self) -> None:
+        """Wait until it is to go on, together with all others."""
+        if self._speaks:
+            self._words.get()
+        self.among.wait()
 
     def ready(self, **about: Any) -> None:
         """Say that everything is loaded, what the process holds of memory, and wait until training is to begin."""
         self.tell("ready", resident_bytes=_resident_bytes(), **about)
-        self._words.get()
+        self._hear()
 
     def epochs(self) -> Iterator[Epoch]:
         """Each epoch; after it, what it came to is told."""
         for number in range(1, self.orders.epochs + 1):
-            epoch = Epoch(number, self.orders.mark)
+            epoch = Epoch(number, self.orders.mark, self.among)
             yield epoch
             self.tell("epoch", **epoch.ended(self.orders.shown))
-            self._words.get()
+            self._hear()
 
 
 def _resident_bytes() -> int:

@@ -1,16 +1,21 @@
-"""ImageNet's usual training with PyTorch: torchvision's ImageFolder, random crops, SGD; mixed precision on GPUs."""
+"""ImageNet's usual training with PyTorch: torchvision's ImageFolder, random crops, SGD; mixed precision on GPUs.
+
+Started by torchrun, processes of one or several nodes train together (DistributedDataParallel): each one takes its
+share of every step. A step has `batch` images of each node.
+"""
 
 from __future__ import annotations
 
 import io
-import sys
+import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from harness import Harness, Orders, order, seed_of
+from harness import Alone, Harness, Orders, order, seed_of
 from PIL import Image
-from torch import nn
+from torch import distributed, nn
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, models, transforms
 
@@ -76,41 +81,73 @@ def batches(orders: Orders) -> list[tuple[torch.Tensor, torch.Tensor]]:
     return [(images.pin_memory() if orders.gpus else images, labels) for images in kept]
 
 
-def made_up(kept: list[tuple[torch.Tensor, torch.Tensor]], orders: Orders) -> Any:
+class Together(Alone):
+    """One of the processes that torchrun started: gloo joins processors, and nccl GPUs."""
+
+    def __init__(self, orders: Orders) -> None:
+        self.rank, self.place, self.world = (int(os.environ[key]) for key in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
+        self._device = torch.device("cuda", self.place) if orders.gpus else torch.device("cpu")
+        if orders.gpus:
+            torch.cuda.set_device(self._device)
+        distributed.init_process_group("nccl" if orders.gpus else "gloo")
+
+    def wait(self) -> None:
+        """Until all are here."""
+        distributed.barrier()
+
+    def sums(self, numbers: list[float]) -> list[float]:
+        """Of the numbers of all."""
+        added = torch.tensor(numbers, dtype=torch.float64, device=self._device)
+        distributed.all_reduce(added)
+        return list(added.tolist())
+
+
+def steps(count: int, orders: Orders, epoch: int, among: Alone) -> list[tuple[list[int], int]]:
+    """An epoch's steps: the images of this process in each, which may be none in the last one, and of all processes."""
+    numbers = order(count, orders.seed, epoch)
+    size = orders.batch * among.world // max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    whole = [numbers[begin : begin + size] for begin in range(0, count, size)]
+    return [(among.share(batch), len(batch)) for batch in whole]
+
+
+def made_up(kept: list[tuple[torch.Tensor, torch.Tensor]], taken: list[list[int]]) -> Iterator[Any]:
     """An epoch of these batches, again and again."""
-    for step, begin in enumerate(range(0, orders.images, orders.batch)):
+    for step, numbers in enumerate(taken):
         images, labels = kept[step % MADE_UP_BATCHES]
-        count = min(orders.batch, orders.images - begin)
-        yield images[:count], labels[:count]
+        yield images[: len(numbers)], labels[: len(numbers)]
 
 
-def loader(found: Proven, orders: Orders, epoch: int) -> Any:
-    """The loader of one epoch: as many processes as ordered, images in the epoch's order."""
+def loader(found: Proven, orders: Orders, epoch: int, taken: list[list[int]]) -> Any:
+    """The loader of one epoch: as many processes as ordered, images as they are taken by step."""
     found.epoch = epoch
-    return DataLoader(
-        found,
-        batch_size=orders.batch,
-        sampler=order(len(found), orders.seed, epoch),
-        num_workers=orders.loaders,
-        pin_memory=bool(orders.gpus),
-    )
+    return DataLoader(found, batch_sampler=taken, num_workers=orders.loaders, pin_memory=bool(orders.gpus))
 
 
 class Trainer:
     """A model with what trains it."""
 
-    def __init__(self, orders: Orders, device: torch.device) -> None:
-        self._device, self._mixed = device, bool(orders.gpus)
+    def __init__(self, orders: Orders, device: torch.device, among: Alone) -> None:
+        self._device, self._mixed, self._among = device, bool(orders.gpus), among
         self.model = network(orders).to(device, memory_format=torch.channels_last)
-        if orders.gpus > 1:
+        nodes = 1
+        if among.world > 1:
+            self.model = nn.parallel.DistributedDataParallel(self.model, [device] if orders.gpus else None)
+            nodes = among.world // int(os.environ["LOCAL_WORLD_SIZE"])
+        elif orders.gpus > 1:
             self.model = nn.DataParallel(self.model, list(range(orders.gpus)))
         self.model.train()
-        self._rate, self._steps = 0.1 * orders.batch / 256, 0
+        self._rate, self._steps = 0.1 * orders.batch * nodes / 256, 0
         self._optimizer = torch.optim.SGD(self.model.parameters(), lr=self._rate, momentum=0.9, weight_decay=1e-4)
         self._scaler = torch.cuda.amp.GradScaler(enabled=self._mixed)
 
-    def step(self, images: torch.Tensor, labels: torch.Tensor) -> tuple[float, int, int, int]:
-        """Train on one batch: its loss, images, and how many had their class first, or among the first five."""
+    def step(self, images: torch.Tensor, labels: torch.Tensor, whole: int = 0) -> tuple[float, int, int, int]:
+        """Train on a batch, this process's part of `whole` images (0: all of them): the step's loss, images, and how
+        many had their class first, or among the first five.
+        """
+        count = len(labels)
+        whole = whole or count
+        if not count:  # others have images left, and wait for gradients of this process
+            images, labels = images.new_zeros(1, *images.shape[1:]), labels.new_zeros(1)
         shown = images.to(self._device, memory_format=torch.channels_last, non_blocking=True)
         expected = labels.to(self._device, non_blocking=True)
         with torch.autocast(self._device.type, enabled=self._mixed):
@@ -120,54 +157,69 @@ class Trainer:
         for group in self._optimizer.param_groups:
             group["lr"] = self._rate * min(1.0, self._steps / RAMP_STEPS)
         self._optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()
+        # gradients are averaged over processes, whose parts may differ in size
+        self._scaler.scale(loss * (count * self._among.world / whole)).backward()
         self._scaler.step(self._optimizer)
         self._scaler.update()
-        best = answers.detach().topk(min(5, answers.shape[1]), dim=1).indices == expected[:, None]
-        return loss.item(), len(expected), int(best[:, 0].sum()), int(best.any(dim=1).sum())
+        best = (answers.detach().topk(min(5, answers.shape[1]), dim=1).indices == expected[:, None])[:count]
+        found = int(best[:, 0].sum()), int(best.any(dim=1).sum())
+        if self._among.world == 1:
+            return loss.item(), count, *found
+        added, top1, top5 = self._among.sums([loss.item() * count, *found])
+        return added / whole, whole, int(top1), int(top5)
 
 
-def warm_up(orders: Orders, device: torch.device) -> None:
+def warm_up(orders: Orders, device: torch.device, among: Alone) -> None:
     """Train a model that is thrown away, so that the first epoch is timed with kernels loaded and chosen."""
-    thrown_away = Trainer(orders, device)
-    sizes = {min(orders.batch, orders.images or orders.batch), orders.images % orders.batch} - {0}
-    for size in sizes:
-        batch = torch.randn(size, 3, orders.size, orders.size), torch.zeros(size, dtype=torch.long)
+    thrown_away = Trainer(orders, device, among)
+    sizes = {whole: len(taken) for taken, whole in steps(orders.images or orders.batch, orders, 1, among)}
+    for whole, count in sizes.items():
+        batch = torch.randn(count, 3, orders.size, orders.size), torch.zeros(count, dtype=torch.long)
         for _ in range(WARMING_STEPS):
-            thrown_away.step(*batch)
+            thrown_away.step(*batch, whole)
 
 
-def prepared(orders: Orders) -> tuple[Trainer, str]:
+def prepared(harness: Harness) -> tuple[Trainer, str]:
     """What trains as ordered, and the name of the device."""
+    orders = harness.orders
     if orders.gpus > torch.cuda.device_count():
-        sys.exit(f"{orders.gpus} GPUs are ordered, and torch sees {torch.cuda.device_count()}")
-    device = torch.device("cuda" if orders.gpus else "cpu")
+        raise RuntimeError(f"{orders.gpus} GPUs are ordered, and torch sees {torch.cuda.device_count()}")
+    if "WORLD_SIZE" in os.environ:
+        harness.among = Together(orders)
+    among = harness.among
+    device = torch.device("cuda", among.place) if orders.gpus else torch.device("cpu")
     gpu = torch.cuda.get_device_name(device) if orders.gpus else None
     if orders.gpus:
         torch.backends.cudnn.benchmark = True
+        warm_up(orders, device, among)
     else:
         torch.use_deterministic_algorithms(True)
-    if orders.gpus:
-        warm_up(orders, device)
-    return Trainer(orders, device), gpu or "cpu"
+    return Trainer(orders, device, among), gpu or "cpu"
 
 
 def main() -> None:
     """Train as ordered."""
     harness = Harness()
     orders = harness.orders
-    trainer, device = prepared(orders)
+    trainer, device = prepared(harness)
     harness.ready(framework=f"torch {torch.__version__}", device=device)
     begun = time.perf_counter()
     found = Proven(orders) if orders.root else None
     kept = [] if found else batches(orders)
-    harness.tell("listed", images=len(found) if found else orders.images, seconds=time.perf_counter() - begun)
+    count = len(found) if found else orders.images
+    harness.tell("listed", images=count, seconds=time.perf_counter() - begun)
+    nothing = torch.zeros(0, 3, orders.size, orders.size), torch.zeros(0, dtype=torch.long)
     for epoch in harness.epochs():
-        source = loader(found, orders, epoch.number) if found else made_up(kept, orders)
-        for images, labels, *proof in epoch.batches(source):
+        planned = steps(count, orders, epoch.number, harness.among)
+        taken = [numbers for numbers, _ in planned if numbers]
+        source = epoch.batches(loader(found, orders, epoch.number, taken) if found else made_up(kept, taken))
+        for numbers, whole in planned:
+            images, labels, *proof = next(source) if numbers else nothing
             for number, name in enumerate(proof[0] if proof else ()):
                 epoch.saw(name, *(part[number] for part in proof[1:]))
-            epoch.step(*trainer.step(images, labels))
+            epoch.step(*trainer.step(images, labels, whole))
+    if harness.among.world > 1:
+        distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

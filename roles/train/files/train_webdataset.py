@@ -6,6 +6,7 @@ Each loader reads whole shards from their first byte to their last. What WebData
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,7 +17,7 @@ import webdataset
 from harness import MEBIBYTE, Harness, Orders, asked, named, order, seed_of
 from PIL import Image
 from torch.utils.data import DataLoader, IterableDataset
-from train_pytorch import batches, change, made_up, prepared
+from train_pytorch import batches, change, made_up, prepared, steps
 from webdataset import gopen, tariterators
 
 IMAGES = ("jpg", "jpeg", "png", "ppm", "webp")
@@ -113,7 +114,9 @@ def main() -> None:
     """Train as ordered."""
     harness = Harness()
     orders = harness.orders
-    trainer, device = prepared(orders)
+    if "WORLD_SIZE" in os.environ:
+        sys.exit("this program trains in one process")
+    trainer, device = prepared(harness)
     harness.ready(framework=f"webdataset {webdataset.__version__}, torch {torch.__version__}", device=device)
     kept = [] if orders.root else batches(orders)
     harness.tell("listed", images=0 if orders.root else orders.images, seconds=0.0)
@@ -122,8 +125,9 @@ def main() -> None:
         if failed:
             break
         found = Proven(orders, epoch.number)
+        taken = [numbers for numbers, _ in steps(orders.images, orders, epoch.number, harness.among)]
         loader = DataLoader(found, batch_size=None, num_workers=orders.loaders, pin_memory=bool(orders.gpus))
-        for images, labels, *proof in epoch.batches(loader if orders.root else made_up(kept, orders)):
+        for images, labels, *proof in epoch.batches(loader if orders.root else made_up(kept, taken)):
             if proof:
                 ended, bad = proof
                 failed = failed or bad

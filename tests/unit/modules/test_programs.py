@@ -25,14 +25,12 @@ def entry(path: str, data: bytes, algorithm: str = "sha256") -> reader.Entry:
 FILES = [entry("a/1.jpg", b"one", "md5"), entry("b/1.jpg", b"two!")]
 
 
-def shown(tmp_path: Path, *files: reader.Entry) -> Path:
-    path = tmp_path / "epoch-1"
-    path.write_text("".join(f"{one.digest} {one.size} {one.path}\n" for one in files))
-    return path
+def shown(*files: reader.Entry) -> str:
+    return "".join(f"{one.digest} {one.size} {one.path}\n" for one in files)
 
 
-def test_an_epoch_in_any_order_has_the_manifests_digest(tmp_path: Path) -> None:
-    found = programs.compare(shown(tmp_path, *reversed(FILES)), FILES)
+def test_an_epoch_in_any_order_has_the_manifests_digest() -> None:
+    found = programs.compare(shown(*reversed(FILES)), FILES)
     assert found["digest"] == found["expected_digest"]
     assert (found["compared"], found["wrong"]) == (2, 0)
 
@@ -49,13 +47,13 @@ def test_an_epoch_in_any_order_has_the_manifests_digest(tmp_path: Path) -> None:
         ([entry("a/1.jpg", b"one"), FILES[1]], {"path": "a/1.jpg", "what": "its md5 was not told"}),
     ],
 )
-def test_what_differs_is_named(tmp_path: Path, files: list[reader.Entry], problem: dict[str, str]) -> None:
-    assert programs.compare(shown(tmp_path, *files), FILES)["problems"] == [problem]
+def test_what_differs_is_named(files: list[reader.Entry], problem: dict[str, str]) -> None:
+    assert programs.compare(shown(*files), FILES)["problems"] == [problem]
 
 
-def test_two_swapped_files_are_both_named(tmp_path: Path) -> None:
+def test_two_swapped_files_are_both_named() -> None:
     swapped = [FILES[0]._replace(path="b/1.jpg"), FILES[1]._replace(path="a/1.jpg")]
-    found = programs.compare(shown(tmp_path, *swapped), FILES)
+    found = programs.compare(shown(*swapped), FILES)
     assert [one["path"] for one in found["problems"]] == ["a/1.jpg", "b/1.jpg"]
     assert found["digest"] != found["expected_digest"]
 
