@@ -10,6 +10,7 @@ from pathlib import Path
 SAMPLE = 256  # files looked at; each costs an open and a mapping
 _PAGE = mmap.PAGESIZE
 _FAILED = ctypes.c_void_p(-1).value
+_CAP_FOWNER = 3  # capabilities(7)
 
 
 def resident_share(paths: list[str], sample: int = SAMPLE) -> float | None:
@@ -33,9 +34,12 @@ def resident_share(paths: list[str], sample: int = SAMPLE) -> float | None:
 def _pages(libc: ctypes.CDLL, path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = os.fstat(fd).st_size
+        about = os.fstat(fd)
+        size = about.st_size
         if size == 0:
             return b""
+        if os.geteuid() != about.st_uid and not _acts_as_owner():
+            raise PermissionError(path)  # to others than the owner the kernel says that all of it is there
         address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
         if address == _FAILED:
             raise OSError(ctypes.get_errno(), "mmap", path)
@@ -47,6 +51,12 @@ def _pages(libc: ctypes.CDLL, path: str) -> bytes:
         return vector.raw
     finally:
         os.close(fd)
+
+
+def _acts_as_owner() -> bool:
+    """Whether this process has CAP_FOWNER."""
+    fields = dict(line.split(":\t") for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+    return bool(int(fields["CapEff"], 16) & 1 << _CAP_FOWNER)
 
 
 def drop_caches() -> None:

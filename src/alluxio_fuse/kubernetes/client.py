@@ -36,7 +36,7 @@ class RolloutError(RuntimeError):
     """What was waited for will not come, or did not in time; the message is the reason."""
 
 
-class _Progress:
+class Progress:
     """Says what changes, and knows when nothing new has for too long. What was there before is nothing new: a pod that
     is ready and not, again and again, does not keep us waiting.
     """
@@ -60,7 +60,7 @@ class _Progress:
         return time.monotonic() > self._deadline
 
 
-def _patiently(ask: Callable[[], T]) -> T:
+def patiently(ask: Callable[[], T]) -> T:
     """The answer, also of an API server that does not give one for a while."""
     end = time.monotonic() + PATIENCE_S
     while True:
@@ -159,9 +159,9 @@ class Cluster:
         return there
 
     def _wait(self, names: set[str], until: frozenset[str], timeout: float, say: Said) -> list[Object]:
-        progress = _Progress(timeout, say)
+        progress = Progress(timeout, say)
         while True:
-            found = [pod for pod in _patiently(lambda: self.pods("")) if pod["metadata"]["name"] in names]
+            found = [pod for pod in patiently(lambda: self.pods("")) if pod["metadata"]["name"] in names]
             there = [pod for pod in found if pod["status"].get("phase") in until]
             if len(there) == len(names):
                 return found
@@ -183,12 +183,12 @@ class Cluster:
         timeout: seconds without progress, since an update goes from node to node. least: as `pods.planned` gives it.
         """
         selector = f"app.kubernetes.io/instance={instance}"
-        progress = _Progress(timeout, say)
+        progress = Progress(timeout, say)
         replaced: set[str] | None = None
         while True:
-            controllers = _patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"))
+            controllers = patiently(lambda: self._controllers(f"{selector},app.kubernetes.io/managed-by=Helm"))
             wanted = told.wanted(controllers, least)
-            pods = told.of_components(_patiently(lambda: self.pods(selector)), wanted)
+            pods = told.of_components(patiently(lambda: self.pods(selector)), wanted)
             if replaced is None:
                 named = [pod for pod in pods if pod["metadata"]["name"] in replace]
                 replaced = self._replace([*told.outdated(pods, controllers), *named])
@@ -320,7 +320,7 @@ class Cluster:
             for pod, container, previous in told.failing(pods)
         }
         names = {pod["metadata"]["name"] for pod in pods}
-        events = _patiently(lambda: self._events(names))
+        events = patiently(lambda: self._events(names))
         raise RolloutError(told.why(hopeless, events, logs))
 
     def _events(self, names: set[str]) -> list[Object]:

@@ -35,18 +35,18 @@ def examples(plan: Plan) -> Object:
 
 def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
     about = {"name": f"read-{dataset['name']}", "namespace": str(_cluster(plan).namespace)}
-    spec = _spec(plan, dataset, _volume(plan, dataset))
+    spec = _spec(plan, dataset, volume(plan, dataset))
     return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
 
 
 def job(plan: Plan, dataset: PlannedDataset) -> Object:
     """A Job that reads a dataset."""
-    into, volume = str(_cluster(plan).namespace), _volume(plan, dataset)
+    into, seen = str(_cluster(plan).namespace), volume(plan, dataset)
     if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
         claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"
-        into, volume = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
+        into, seen = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
     about = {"name": f"train-on-{dataset['name']}", "namespace": into}
-    template = {"spec": _spec(plan, dataset, volume)}
+    template = {"spec": _spec(plan, dataset, seen)}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -55,7 +55,7 @@ def job(plan: Plan, dataset: PlannedDataset) -> Object:
     }
 
 
-def _spec(plan: Plan, dataset: PlannedDataset, volume: Object) -> Object:
+def _spec(plan: Plan, dataset: PlannedDataset, seen: Object) -> Object:
     readers, cluster = dataset["readers"], _cluster(plan)
     user = {"runAsUser": readers["uid"] or _ANYBODY, "runAsGroup": readers["gid"]}
     image = {
@@ -75,9 +75,9 @@ def _spec(plan: Plan, dataset: PlannedDataset, volume: Object) -> Object:
         "affinity": {"nodeAffinity": _affinity(plan, dataset["name"])},
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations],
         "securityContext": {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}},
-        **({"initContainers": [waits]} if "hostPath" in volume else {}),
+        **({"initContainers": [waits]} if "hostPath" in seen else {}),
         "containers": [{"name": "reader", "command": ["sh", "-ec", _READ], **image}],
-        "volumes": [{"name": _VOLUME, **volume}],
+        "volumes": [{"name": _VOLUME, **seen}],
     }
 
 
@@ -97,7 +97,8 @@ def _affinity(plan: Plan, dataset: str) -> Object:
     }
 
 
-def _volume(plan: Plan, dataset: PlannedDataset) -> Object:
+def volume(plan: Plan, dataset: PlannedDataset) -> Object:
+    """What consumers mount of a dataset: a volume of the CSI driver, or the folder above the mount point."""
     if _csi(plan).get("enabled"):
         driver = f"{plan.name}.{_cluster(plan).namespace}"
         return {"csi": {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset["name"]}}}

@@ -30,6 +30,11 @@ def selector(name: str) -> str:
     return ",".join(f"app.kubernetes.io/{key}={labels(name, 'any')[f'app.kubernetes.io/{key}']}" for key in IDENTITY)
 
 
+def selector_of(said: Mapping[str, str]) -> str:
+    """What selects the objects with all of these labels."""
+    return ",".join(f"{key}={value}" for key, value in said.items())
+
+
 def is_ours(said: Mapping[str, str] | None, deployment: str) -> bool:
     """Whether labels are those of this deployment, of whatever component: the chart's and ours begin alike."""
     ours = labels(deployment, "any")

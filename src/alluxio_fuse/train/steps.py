@@ -25,9 +25,8 @@ def orders(train: Train) -> dict[str, Any]:
     return {key: getattr(train, key) for key in told} | {"shards": shards}
 
 
-def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
-    """Why nothing is trained on a node, each with what to write instead; `where` is the path that others may read."""
-    said = f"alluxio_train.image: {train.image}" if train.image else f"alluxio_train.python: {train.python}"
+def early_refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
+    """What speaks against training before a program was started; `where` is the path that others may read."""
     found = []
     if users:
         found.append(
@@ -37,7 +36,16 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
     if reason := facts.get("unlabelled"):
         wanted = f"with shards, or a program that reads no {train.reads.shards}" if train.reads.shards else ""
         remedy = f"name a folder {wanted or 'with class folders'}"
-        return [*found, f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; {remedy}"]
+        found.append(f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; {remedy}")
+    return found
+
+
+def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
+    """Why nothing is trained on a node, each with what to write instead."""
+    said = f"alluxio_train.image: {train.image}" if train.image else f"alluxio_train.python: {train.python}"
+    found = early_refusals(train, facts, users, where)
+    if "unlabelled" in facts:
+        return found
     if reason := facts.get("cannot_run"):
         remedy = f"name one whose python3 has {train.reads.needs}"
         return [*found, f"{said}: it cannot run {train.program} on {_device(train)}: {reason}; {remedy}"]
@@ -91,6 +99,19 @@ def runs(dataset: Mapping[str, Any], train: Train, scratch: str, disruptive: boo
             name = f"{count} {'loader' if count == 1 else 'loaders'}: {path}"
             made.append({"name": name, "path": path, "kind": "train", "round": 0, "loaders": count, **swept})
     return made
+
+
+def look() -> Run:
+    """The run that starts the program in pods, and trains nothing."""
+    return {"name": "look", "path": "synthetic", "kind": "synthetic", "root": None, "round": 0, "epochs": 0}
+
+
+def pod_runs(dataset: Mapping[str, Any], train: Train) -> list[Run]:
+    """The same in pods, which see what consumers do: of a staged dataset the copy, and not the FUSE mount behind it."""
+    seen = {**dataset, "folder": "", "compare": [], "mount_point": dataset["path"], "client_cache_bytes": 0}
+    hidden = "mount" if dataset.get("stage") else ""
+    found = runs(seen, train.model_copy(update={"local_copy": False}), "", disruptive=False)
+    return [one for one in found if one["path"] != hidden]
 
 
 def _paths(dataset: Mapping[str, Any], train: Train, copy: str) -> Iterator[tuple[str, Run]]:

@@ -141,9 +141,9 @@ def test_a_program_that_fails_after_its_last_word_has_failed(tmp_path: Path) -> 
             found.event("epoch")
             if end:
                 with pytest.raises(programs.ProgramError, match="out of shards"):
-                    found.end()
+                    found.finish()
             else:
-                found.end()
+                found.finish()
 
 
 def test_a_program_that_fails_leaves_its_last_words(tmp_path: Path) -> None:

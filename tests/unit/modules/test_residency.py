@@ -6,13 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import residency
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, residency
 
 
 @pytest.fixture
 def files() -> Iterator[list[str]]:
     # beside the checkout: /tmp may be a tmpfs, which forgets nothing
     with TemporaryDirectory(dir=Path(__file__).parents[3], prefix=".residency-") as folder:
+        Path(folder).chmod(0o755)
         paths = [Path(folder) / f"{index}" for index in range(3)]
         for path in paths:
             path.write_bytes(os.urandom(100_000))
@@ -40,6 +41,14 @@ def test_what_cannot_be_looked_at_is_unknown(files: list[str], tmp_path: Path) -
     assert residency.resident_share(files[:1]) == 0.0
     assert residency.resident_share([*files, str(tmp_path / "missing")]) is None
     assert residency.resident_share([]) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_of_files_of_others_nothing_is_known(files: list[str]) -> None:
+    """To them the kernel says that all of it is there, also when nothing is."""
+    residency.forget(files)
+    assert residency.resident_share(files) == 0.0
+    assert mount_table.in_child(lambda: residency.resident_share(files), 5, uid=65534) is None
 
 
 def test_an_empty_file_has_no_pages(tmp_path: Path) -> None:

@@ -103,17 +103,9 @@ def test_shares_of_a_step_are_all_of_it(world: int, count: int, monkeypatch: pyt
 
 def test_a_second_process_of_a_node_says_nothing_but_why_it_failed(folder: Path) -> None:
     """It waits for no word, either, so that it ends by itself, with digests in a file of its own name."""
-    orders = {"root": None, "files": [], "folder": "", "classes": ["a"], "images": 7, "model": "", "size": 1}
-    orders |= {
-        "algorithms": {},
-        "loaders": 0,
-        "gpus": 0,
-        "mark": 1,
-        "shown": str(folder),
-        "batch": 3,
-        "epochs": 1,
-        "seed": 1,
-    }
+    orders: dict[str, Any] = {"root": None, "files": [], "algorithms": {}, "folder": "", "classes": ["a"], "model": ""}
+    orders |= {"images": 7, "size": 1, "loaders": 0, "gpus": 0, "mark": 1, "batch": 3, "epochs": 1, "seed": 1}
+    orders |= {"shown": str(folder)}
     (folder / "orders.json").write_text(json.dumps(orders))
     command = ["/usr/bin/python3", str(folder / PROGRAM.name), str(folder / "orders.json")]
     variables = {**os.environ, "LOCAL_RANK": "1"}

@@ -48,6 +48,16 @@ def test_copies_and_folders_of_others_are_paths_too() -> None:
     assert (copy["source"], copy["root"]) == ("/mnt/a/imagenet/data", "/s/copy")
 
 
+def test_pods_see_what_consumers_do() -> None:
+    seen = {"path": "/mnt/a/imagenet/data", "mount_point": "/var/lib/a/fuse/imagenet/data"}
+    stage = {"path": "/mnt/a/imagenet/data", "medium": "ssd"}
+    for more, path in (({}, "mount"), ({"stage": stage}, "staged")):
+        found = steps.pod_runs(DATASET | seen | more, TRAIN)
+        assert [one["path"] for one in found] == ["synthetic", path] * 2
+        assert {one["root"] for one in found if one["kind"] == "train"} == {"/mnt/a/imagenet/data"}
+        assert {one["before"] for one in found if one["kind"] == "train"} == {"forget"}
+
+
 def test_of_a_mount_the_disk_of_its_cache_is_looked_at() -> None:
     cached = DATASET | {"identity_file": "/mnt/nvme/a/client-cache/imagenet/.identity", "client_cache_bytes": 1 << 30}
     found = {one["path"]: one.get("cache") for one in steps.runs(cached, TRAIN, "/s", True)}
