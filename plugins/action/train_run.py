@@ -6,6 +6,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
+from ansible_collections.alluxio.fuse.plugins.plugin_utils.trained import line
 
 
 class ActionModule(ActionBase):
@@ -23,16 +24,5 @@ class ActionModule(ActionBase):
                 return answer
             results += answer["results"]
             for result in answer["results"]:
-                progress(f"{host}: {_line(result)}")
+                progress(f"{host}: {line(result)}")
         return {"changed": False, "results": results}
-
-
-def _line(result: dict[str, Any]) -> str:
-    name = f"{result['name']:<34}"
-    if result["kind"] == "copy":
-        return f"{name} {result['bytes'] / 1e6:>8.0f} MB in {result['seconds']:.1f} s"
-    if result.get("failed"):
-        return f"{name} FAILED: {result['failed']}"
-    speeds = ", ".join(f"{epoch['images'] / epoch['seconds']:.0f}" for epoch in result["epochs"])
-    wrong = sum(epoch.get("wrong", 0) for epoch in result["epochs"])
-    return f"{name} images/s by epoch: {speeds}" + (f"  {wrong} WRONG" if wrong else "")

@@ -1,7 +1,7 @@
 """What runs in a pod of a training: it starts the program's processes there, and prints one line with what came of it.
 
-It reads `orders.json` and `files` (size, algorithm and path of each image, as `packed` made them) in the folder that it is
-given, and runs the order of that name. Every pod of a Job has a number; the first one is where all others meet.
+It reads `orders.json` and `files` (as `listed` and `packed` made them) in the folder that it is given, and runs the
+order of that name. Every pod of a Job has a number; the first one is where all others meet.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _OF_FLUID: Final[Mapping[str, str]] = {
     "drift": "Fluid's controllers undo what differs from its objects; services.yml names what differs in those",
     "refresh": "nothing tells the FUSE of Fluid's pods to forget names: changes show within the freshness",
     "restore": "the journal of a cluster of Fluid's lives as long as its master's pod",
-    "train": "training runs on containers and host; on Kubernetes read with playbooks/check.yml",
+    "train": "training runs on the other platforms; read with playbooks/check.yml",
     "tune": "settings of a mount are set on its node, and Fluid's mounts belong to Fluid",
     "warm": "a DataLoad of Fluid's loads named paths; playbooks/warm.yml without alluxio_warm warms as planned",
     "unstick": "Fluid's own FUSE recovery mounts again (feature gate FuseRecovery)",
@@ -59,6 +59,5 @@ CAPABILITIES: Final[Mapping[str, Capabilities]] = {
         runs_cluster=True,
         in_pods=True,
         stages=True,
-        lacks={"train": _OF_FLUID["train"]},
     ),
 }

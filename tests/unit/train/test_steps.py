@@ -38,6 +38,19 @@ def test_rounds_are_interleaved_and_the_copy_is_made_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "nodes"), [("all", ["all"]), ("2", [2]), (3, [3]), ([1, "all"], [1, "all"]), ([], ["all"])]
+)
+def test_nodes_are_said_alone_or_as_a_list(said: Any, nodes: list[Any]) -> None:
+    assert Train(nodes=said).nodes == nodes
+
+
+@pytest.mark.parametrize("said", [0, "some", [1, -1]])
+def test_what_is_no_number_of_nodes_is_refused(said: Any) -> None:
+    with pytest.raises(ValidationError):
+        Train(nodes=said)
+
+
 def test_copies_and_folders_of_others_are_paths_too() -> None:
     nfs = {"name": "/mnt/nfs", "mount_point": "/mnt/nfs", "metrics": {}}
     stage = {"path": "/mnt/a/imagenet/staged", "medium": "ssd"}

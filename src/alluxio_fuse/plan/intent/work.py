@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
-from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch
+from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch, parse_whole
 
 Verdict = Literal["FAIL", "CANNOT TELL"]
 Profile = Literal["fio", "tfrecord", "tokens", "readers", "open-files"]
@@ -65,6 +65,16 @@ def _known(value: str) -> str:
     return value
 
 
+def _nodes(value: Any) -> Any:
+    """`all`, or how many."""
+    if value == "all":
+        return value
+    number = parse_whole(value)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise wrong("nodes", "this is no number of nodes", "write all, or a number from 1 on")
+    return number
+
+
 class Train(Strict):
     """What playbooks/train.yml trains, and with what; see docs/train.md."""
 
@@ -89,17 +99,29 @@ class Train(Strict):
         1001, ge=2, description="Labels in shards are below this number; ImageNet's TFRecords count from 1 to 1000."
     )
     size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop.")
-    batch: Whole = Field(256, ge=1, description="Images of a step.")
+    batch: Whole = Field(256, ge=1, description="Images of a step, on each node.")
     epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
     rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
     loaders: Whole = Field(4, ge=1, description="Processes that read and decode; with tensorflow, threads.")
     sweep: list[Annotated[Whole, Field(ge=1)]] = Field(
         [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
     )
-    gpus: Whole = Field(0, ge=0, description="GPUs to train on; 0: processors.")
+    gpus: Whole = Field(0, ge=0, description="GPUs of a node to train on; 0: processors.")
+    nodes: list[Annotated[int | Literal["all"], BeforeValidator(_nodes)]] = Field(
+        ["all"],
+        description="Nodes that train together on Kubernetes: a number, `all`, or a list with a table for each of them,"
+        " like [1, all]. Elsewhere each node trains alone.",
+    )
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")
     local_copy: Switch = Field(True, description="Also train from a copy on the node's disk, and time the copying.")
+
+    @field_validator("nodes", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        if value in (None, "", []):
+            return ["all"]
+        return value if isinstance(value, list) else [value]
 
     @property
     def reads(self) -> Program:
