@@ -32,13 +32,13 @@ class Guest:
         """What a command begins with that runs in it, as root."""
         return ["ssh", *QUIET, "-i", str(self.key), "-p", str(self.port), "root@127.0.0.1"]
 
-    def ran(self, command: str, limit: float = 120, **given: Any) -> subprocess.CompletedProcess[str]:
+    def ran(self, command: str, limit: float = 600, **given: Any) -> subprocess.CompletedProcess[str]:
         """A command in it, as root."""
         return subprocess.run(
             [*self.reach, command], capture_output=True, text=True, check=False, timeout=limit, **given
         )
 
-    def said(self, command: str, limit: float = 120, **given: Any) -> str:
+    def said(self, command: str, limit: float = 600, **given: Any) -> str:
         """What a command that must succeed says."""
         done = self.ran(command, limit, **given)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
