@@ -24,11 +24,11 @@ DATA = f"/mnt/{NAME}/set/data"
 MOUNTED = f"/var/lib/{NAME}/nfs/{SERVER}+set"
 FILES = {f"n{n % 3}/{n} of 40.JPEG": 1 + 1663 * n for n in range(40)} | {"large": 20_000_000}
 LIMIT_S = 1200  # what would wait for the server waits for ever
-#: Packages stay, and with them what their scripts have made: users, links, and rpcbind, which runs.
+#: Packages stay, and with them what their scripts have made: users, links, and rpcbind, which runs. sshd: who looks.
 OF_NFS_COMMON = re.compile(
     r"files: /etc/(idmapd\.conf|nfs\.conf|passwd-?|shadow-?|systemd/system/remote-fs\.target\.wants): "
     r"|files: /etc/rc[0-6S]\.d/[KS]\d\d(nfs-common|rpcbind): |files: /run/(rpcbind(\.lock|\.sock)?|sm-notify\.pid): "
-    r"|mounts: /run/rpc_pipefs: |processes: (\(udev-worker\)|rpcbind): "
+    r"|mounts: /run/rpc_pipefs: |processes: (\(udev-worker\)|rpcbind|sshd): "
     r"|units: (auth-rpcgss-module|gssproxy|nfs-[a-z]+|nss-lookup|remote-fs-pre|rpc[a-z_-]*)\.(service|socket|target): "
 )
 
