@@ -54,9 +54,9 @@ def main(folder: str, name: str) -> None:
     one = {**one, "metrics": said["metrics"].get(node, {}) if one["kind"] == "train" else {}}
     found = trainings.run(one, files, {"scratch": SCRATCH, "program": program, "orders": said["orders"]}, _read)
     last = Path(SCRATCH, "said").read_text(encoding="utf-8", errors="replace") if found.get("failed") else ""
-    print(last, file=sys.stderr)
     told = {**found, "node": node, "index": int(os.environ[INDEX]), "memory": system.available_memory()}
-    print(TOLD + json.dumps(told), flush=True)
+    # by one stream: a log has a long line in parts, and a line of the other stream may come between them
+    print(last, TOLD + json.dumps(told), sep="\n", flush=True)
     sys.exit(1 if found.get("failed") else 0)
 
 
