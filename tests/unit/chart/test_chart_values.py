@@ -52,6 +52,7 @@ def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
         "source": source,
         "writable": False,
         "freshness": "immutable",
+        "caches_freshness": "immutable",
         "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
         "options": {},
         "s3": None,
