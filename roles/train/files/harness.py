@@ -125,6 +125,9 @@ class Alone:
         """This process's part of a step."""
         return batch[self.rank :: self.world]
 
+    def end(self) -> None:
+        """What there is to do after the last word."""
+
 
 class Epoch:
     """What one epoch came to: figures for the table, and the digest of every file that this process read."""
@@ -240,15 +243,6 @@ class Harness:
             yield epoch
             self.tell("epoch", **epoch.ended(self.orders.shown))
             self._hear()
-
-    def end(self) -> None:
-        """End one of several processes without taking the interpreter apart.
-
-        A group of gloo that goes waits for its threads with the interpreter's lock held, and they may wait for that
-        lock, to let go of a tensor (seen with torch 1.13: a process never ended).
-        """
-        if self.among.world > 1:
-            os._exit(0)
 
 
 def _resident_bytes() -> int:
