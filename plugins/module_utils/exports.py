@@ -61,6 +61,9 @@ def why_away(folder: str) -> str:
 def _tried(address: str, options: str, uids: list[int], budget: float) -> sources.Source:
     try:
         mount_calls.leave_namespace()
+    except OSError as error:
+        return _state("unsupported", f"this node lets nobody mount: {error.strerror}")
+    try:
         mount_calls.mount("nfs", address, _POINT, options)
     except OSError as error:
         state, why = _STATES.get(error.errno or 0, ("unreachable", os.strerror(error.errno or errno.EIO)))

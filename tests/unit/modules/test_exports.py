@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -15,6 +16,16 @@ def test_a_name_that_nobody_knows() -> None:
     found = exports.try_export({"server": "no.such.host.invalid", "path": "/a", "options": OPTIONS}, [0], 5)
     assert found["state"] == "unreachable"
     assert "no.such.host.invalid" in found["detail"]
+
+
+def test_a_node_without_mounts_of_its_own_is_not_the_server_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> None:
+        raise OSError(errno.EPERM, "unshare of the mounts: Operation not permitted")
+
+    monkeypatch.setattr(mount_calls, "leave_namespace", refused)
+    found = exports.try_export({"server": "localhost", "path": "/a", "options": OPTIONS}, [0], 5)
+    assert found["state"] == "unsupported"
+    assert found["detail"].startswith("this node lets nobody mount: unshare")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root mounts")
