@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import leftovers
 import pytest
 import yaml
 from cluster import ROOT, Cluster
+from main_job import LAB_INVENTORY, Job
 
 LAB = ROOT / ".lab"
 LAB_COMMAND = [sys.executable, str(ROOT / "tests" / "lab" / "cluster")]
@@ -55,3 +57,17 @@ def lab(kubeconfig: Path) -> list[str]:
     if kubeconfig.resolve() != (LAB / "kubeconfig").resolve():
         pytest.skip("KUBECONFIG is not the lab's, and this test prepares, adds or takes down nodes")
     return LAB_COMMAND
+
+
+@pytest.fixture(scope="module")
+def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
+    """A deployment in the lab, taken down in the end whatever reads it: its readers are the tests'."""
+    made = Job(cluster, LAB_INVENTORY)
+    yield made
+    made.play("playbooks/teardown.yml", alluxio_under_readers=True)
+
+
+@pytest.fixture(scope="module")
+def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Nodes and cluster before anything is done."""
+    return job.nodes(), job.objects()

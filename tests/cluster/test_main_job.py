@@ -54,12 +54,6 @@ def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
 
 
 @pytest.fixture(scope="module")
-def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nodes and cluster before anything is done."""
-    return job.nodes(), job.objects()
-
-
-@pytest.fixture(scope="module")
 def deployed(job: Job, before: Any) -> Run:
     return judged(job.play("site.yml"))
 

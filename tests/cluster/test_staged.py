@@ -16,8 +16,8 @@ import leftovers
 import pytest
 import yaml
 from bundle import Run, latest, succeed
-from cluster import ROOT, Cluster, consumer, restarts
-from main_job import LAB_INVENTORY, NAME, Job, digests
+from cluster import ROOT, consumer, restarts
+from main_job import NAME, Job, digests
 from readers import READING, Read, recorded
 from test_main_job import sample_digests, unlike
 
@@ -45,19 +45,6 @@ def said(job: Job, *, part: bool = True) -> dict[str, Any]:
 def run(job: Job, *stages: str, **variables: Any) -> Run:
     first, *others = (f"playbooks/{stage}.yml" for stage in stages)
     return job.play(first, *others, **variables)
-
-
-@pytest.fixture(scope="module")
-def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
-    made = Job(cluster, LAB_INVENTORY)
-    yield made
-    made.play("playbooks/teardown.yml", alluxio_under_readers=True)
-
-
-@pytest.fixture(scope="module")
-def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nodes and cluster before anything is done."""
-    return job.nodes(), job.objects()
 
 
 @pytest.fixture(scope="module")

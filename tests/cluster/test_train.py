@@ -10,13 +10,12 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from typing import Any
 
 import leftovers
 import pytest
 from bundle import Run, latest, succeed
-from cluster import ROOT, Cluster
+from cluster import ROOT
 from main_job import ENVIRONMENT, LAB_INVENTORY, NAME, PROGRAMS, Job
 from test_main_job import unlike
 from test_staged import ENVIRONMENT as DECLARED
@@ -34,24 +33,15 @@ LEFT = "jobs,pods,services,configmaps"
 
 
 @pytest.fixture(scope="module")
-def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
-    """The deployment, and an image with PyTorch on its nodes."""
+def image(lab: list[str]) -> None:
+    """An image with PyTorch, on the nodes."""
     build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", IMAGE]
     subprocess.run([*build, str(ROOT / "tests/train")], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*lab, "load", IMAGE], check=True)
-    made = Job(cluster, LAB_INVENTORY)
-    yield made
-    made.play("playbooks/teardown.yml", alluxio_under_readers=True)
 
 
 @pytest.fixture(scope="module")
-def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nodes and cluster before anything is done."""
-    return job.nodes(), job.objects()
-
-
-@pytest.fixture(scope="module")
-def deployed(job: Job, before: Any) -> Run:
+def deployed(job: Job, image: None, before: Any) -> Run:
     first, *others = (f"playbooks/{stage}.yml" for stage in STAGES)
     return succeed(job.play(first, *others, **said(job)))
 

@@ -6,33 +6,19 @@ The order matters: the first test deploys, the last one tears down.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bundle import Run, latest_file, succeed
-from cluster import Cluster, Object
-from main_job import LAB_INVENTORY, NAME, Job
+from cluster import Object
+from main_job import NAME, Job
 from test_main_job import sample_digests, unlike
 from test_staged import STAGES, WHOLE, on_node, said, staged_files
 
 COMMAND = f"/var/lib/{NAME}/warm/alluxio-warm"
 SPACE = f"--namespace={NAME}"
 TRAIN = f"train-on-{WHOLE}-once-warm"
-
-
-@pytest.fixture(scope="module")
-def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
-    made = Job(cluster, LAB_INVENTORY)
-    yield made
-    made.play("playbooks/teardown.yml", alluxio_under_readers=True)
-
-
-@pytest.fixture(scope="module")
-def before(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nodes and cluster before anything is done."""
-    return job.nodes(), job.objects()
 
 
 @pytest.fixture(scope="module")
