@@ -119,7 +119,7 @@ def test_a_second_run_changes_nothing(node: Guest, first: Run) -> None:
     assert judged(node.play("site.yml", **source())).changed == 0
 
 
-def test_it_is_mounted_at_boot(node: Guest, first: Run) -> None:
+def test_boot_wants_it_and_fuse_brings_it(node: Guest, first: Run) -> None:
     unit = node.said(f"systemd-escape --path --suffix=mount {MOUNTED}")
     assert node.said(f"systemctl is-enabled '{unit}'") == "enabled"
     node.said(f"systemctl stop {NAME}-fuse-set.service '{unit}'")
