@@ -11,6 +11,7 @@ from alluxio_fuse.plan.credential_chain import by_chain
 from alluxio_fuse.plan.distributions import LIBFUSE, release
 from alluxio_fuse.plan.facts import BlockDevice, Facts, Source, Trained
 from alluxio_fuse.plan.fleet import Kind
+from alluxio_fuse.plan.gpus import WORKLOADS, gpu_model
 from alluxio_fuse.plan.intent.datasets import Dataset, Sample
 from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, KNOWN_VARIABLES, NODE_VARIABLES, SECRET, FleetIntent
 from alluxio_fuse.plan.intent.nodes import NodeIntent
@@ -19,11 +20,11 @@ from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.nfs import is_export, keeps_s
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
-from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, gpu_model
+from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.stores import HDFS, OBJECT_STORES, PAGE
 
-SAMPLE_IMAGE = 114_660
+SAMPLE_IMAGE = WORKLOADS["resnet50"].sample_bytes
 SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10

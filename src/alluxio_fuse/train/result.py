@@ -10,14 +10,14 @@ from pydantic import BaseModel
 from alluxio_fuse.check.gate import Finding, Outcome
 from alluxio_fuse.check.statistics import BUSY as OTHERS_BUSY
 from alluxio_fuse.check.verdict import WORST
+from alluxio_fuse.plan.gpus import WORKLOADS
 from alluxio_fuse.plan.intent.work import Train
-from alluxio_fuse.plan.rules.gate import NEEDS
 from alluxio_fuse.train.measured import Run, images_read, mistakes
 from alluxio_fuse.train.rows import BUSY, Row, rows
 from alluxio_fuse.train.sweep import Swept, limit, swept
 
 VERSION: Literal[1] = 1
-FED = NEEDS["H100", "resnet50"].utilisation  # of what made-up batches reach: less counts as not fed
+FED = WORKLOADS["resnet50"].utilisation  # of what made-up batches reach: less counts as not fed
 #: Losses on GPUs, whose sums have no order, differ by at most this share in the first steps. Measured on an H200 with
 #: ResNet-50 in mixed precision and labels that cannot be learned: 0 in steps 1 to 3, 0.3 % in step 5, 11 % in step 12.
 TOLERANCE = 0.01

@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from alluxio_fuse.check.passes import before
+from alluxio_fuse.plan.gpus import WORKLOADS
 from alluxio_fuse.plan.intent.work import Train
-from alluxio_fuse.plan.reading import SAMPLE_IMAGE
 
 Run = dict[str, Any]
 
@@ -20,7 +20,7 @@ UNKNOWN_NAMES = 8  # of names that nobody has asked for yet only a few are looke
 def orders(train: Train) -> dict[str, Any]:
     """What programs are told, but for what only the node knows; `shards` says which files are to be found there."""
     told = ("folder", "images", "model", "batch", "size", "epochs", "loaders", "gpus", "seed", "mark")
-    about = {"count": train.shards, "classes": train.classes, "image_bytes": SAMPLE_IMAGE}
+    about = {"count": train.shards, "classes": train.classes, "image_bytes": WORKLOADS["resnet50"].sample_bytes}
     shards = {"kind": train.reads.shards, **about} if train.reads.shards else None
     return {key: getattr(train, key) for key in told} | {"shards": shards}
 

@@ -99,7 +99,7 @@ def test_a_gate_above_what_a_mount_delivers_is_refused_not_relaxed(finding: Any)
     found = finding(hosts)
     assert found.path == "node-0, node-1 and 14 alike: alluxio_gpus"
     assert found.invariant == "gate_reachable"
-    assert "8 x H100 on unet3d need 22,874 MB/s" in found.reason
+    assert "8 x H100 on unet3d need 22,875 MB/s" in found.reason
     assert "at most 3 such GPUs" in found.remedy
     for each in hosts.values():
         each["variables"]["alluxio_force"] = ["gate_reachable"]

@@ -46,7 +46,7 @@ class FleetIntent(Strict):
         Headroom(), description="What masters and workers are sized for. Unset: the datasets of today."
     )
     alluxio_sample: Sample = Field(Sample(), description="The generated sample.")
-    alluxio_workload: Literal["resnet50", "unet3d", "cosmoflow", "tokens", "none"] | None = Field(
+    alluxio_workload: Literal["resnet50", "unet3d", "retinanet", "cosmoflow", "tokens", "none"] | None = Field(
         None,
         description="What trains. Unset: resnet50 where there are GPUs, as a named assumption. `tokens`: language"
         " models, whose need no public figure says; see docs/recipes.md.",

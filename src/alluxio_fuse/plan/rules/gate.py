@@ -1,44 +1,13 @@
 """What the GPUs of a node need, and what can deliver it. MB = 10^6 bytes."""
 
-import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
+from alluxio_fuse.plan.gpus import NEEDS, WORKLOADS, gpu_model, measured_as
 from alluxio_fuse.plan.parts import PlannedGate
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.values import rule
 
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """One GPU on one workload: MB/s and samples/s at full utilisation, the least utilisation that counts, a batch."""
-
-    mb_per_s: float
-    samples_per_s: float
-    utilisation: float
-    batch: int
-
-
-#: MLPerf Storage's configurations, github.com/mlcommons/storage: batch over computation_time, times a sample's size.
-#: Its B200 is there as half of H100's time, and not measured. V100 on resnet50 is of Fluid's published run.
-NEEDS: Final[dict[tuple[str, str], Need]] = {
-    ("V100", "unet3d"): Need(431, 2.94, 0.90, 4),
-    ("A100", "unet3d"): Need(1613, 11.0, 0.90, 7),
-    ("H100", "unet3d"): Need(3177, 21.7, 0.90, 7),
-    ("B200", "unet3d"): Need(6335, 43.2, 0.90, 7),
-    ("V100", "resnet50"): Need(133.7, 1166, 0.90, 256),
-    ("A100", "resnet50"): Need(105.4, 919.5, 0.90, 400),
-    ("H100", "resnet50"): Need(204.8, 1785.7, 0.90, 400),
-    ("V100", "cosmoflow"): Need(302, 106.8, 0.70, 1),
-    ("A100", "cosmoflow"): Need(513, 181.5, 0.70, 1),
-    ("H100", "cosmoflow"): Need(808, 285.7, 0.70, 1),
-}
-#: Of each workload, the least utilisation that counts: the same for every GPU.
-LEAST_BUSY: Final = {workload: need.utilisation for (_, workload), need in NEEDS.items()}
-#: Where a model has no figure of its own, whose is taken: of the same generation, else of the one before.
-STAND_INS: Final = {"H200": "H100", "GB300": "B300", "B300": "B200", "GB200": "B200", "B200": "H100"}
-MODELS: Final = ("GB300", "B300", "GB200", "V100", "A100", "H100", "H200", "B200")
 #: What language models read: how much of it a GPU needs is a matter of the model, and is little.
 TOKENS: Final = "tokens"
 UNSAID: Final = "none (tokens)"
@@ -97,20 +66,6 @@ def sample_share(sizes: Sizes) -> float:
     return sizes.share_below(ONE_FILE_PER_SAMPLE)
 
 
-def measured_as(model: str, workload: str) -> str:
-    """The model whose figure on a workload counts for this one; the last of its stand-ins where none has any."""
-    while (model, workload) not in NEEDS and model in STAND_INS:
-        model = STAND_INS[model]
-    return model
-
-
-@cache
-def gpu_model(name: str) -> str:
-    """`H100` of `NVIDIA H100 80GB HBM3`; the name itself where the table does not know it."""
-    words = re.split(r"[^A-Za-z0-9]+", name.upper())
-    return next((model for model in MODELS if model in words), name)
-
-
 def _counts(trained: TrainedNeed) -> bool:
     """Whether no public figure of the model, and no higher one of its stand-in, says what it needs."""
     if (trained.model, trained.workload) in NEEDS:
@@ -154,8 +109,8 @@ def node_gate(
             continue
         if model in reached:
             by_training.append(f"{model} as trained on {reached[model].where}")
-            rate += reached[model].mb_per_s * LEAST_BUSY[workload] * count
-            samples += reached[model].samples_per_s * LEAST_BUSY[workload] * count
+            rate += reached[model].mb_per_s * WORKLOADS[workload].utilisation * count
+            samples += reached[model].samples_per_s * WORKLOADS[workload].utilisation * count
             continue
         measured = measured_as(model, workload)
         need = NEEDS.get((measured, workload))
@@ -191,8 +146,7 @@ def training(gpus: tuple[tuple[str, int], ...], workload: str) -> dict[str, floa
     if need is None:
         return None
     count = sum(count for _, count in gpus)
-    seconds = need.batch / need.samples_per_s
-    return {"accelerators": count, "batch": need.batch, "compute_s": seconds, "utilisation": need.utilisation}
+    return {"accelerators": count, "batch": need.batch, "compute_s": need.compute_s, "utilisation": need.utilisation}
 
 
 def _figures(node: NodeGate) -> str:
