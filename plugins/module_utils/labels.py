@@ -20,6 +20,9 @@ Orders = dict[str, Any]
 def ordered(entries: list[reader.Entry], orders: Orders) -> tuple[str, list[reader.Entry]]:
     """The folder and the files of an epoch, as filter train_orders tells it; ValueError: there are none."""
     shards = orders["shards"]
+    if orders.get("emulated"):
+        folder, files = everything(entries, orders.get("folder"))
+        return folder, chosen(files, orders.get("images"), orders["seed"])
     if not shards:
         folder, images = labelled(entries, orders.get("folder"))
         return folder, chosen(images, orders.get("images"), orders["seed"])
@@ -37,7 +40,7 @@ def told(files: list[reader.Entry], orders: Orders) -> Orders:
         classes = [str(number) for number in range(shards["classes"])]
         images = max(1, sum(entry.size for entry in files) // shards["image_bytes"])
     else:
-        classes = sorted({class_of(entry.path, orders["folder"]) for entry in files})
+        classes = sorted({class_of(entry.path, orders["folder"]) for entry in files} - {""})
         images = len(files)
     algorithms = {entry.path: reader.algorithm_of(entry.digest) for entry in files}
     about = {
@@ -47,6 +50,14 @@ def told(files: list[reader.Entry], orders: Orders) -> Orders:
         "images": images,
     }
     return {key: value for key, value in orders.items() if key != "shards"} | about
+
+
+def everything(entries: list[reader.Entry], folder: str | None = None) -> tuple[str, list[reader.Entry]]:
+    """The folder (`train`, or the whole dataset, where none is named), and all files below it."""
+    for name in (folder,) if folder is not None else (USUAL, ""):
+        if found := [entry for entry in entries if entry.path.startswith(f"{name}/" if name else "")]:
+            return name, found
+    raise ValueError(f"its folder {folder}: no file in it" if folder else "the dataset: no file in it")
 
 
 def sharded(entries: list[reader.Entry], kind: str, folder: str | None = None) -> tuple[str, list[reader.Entry]]:

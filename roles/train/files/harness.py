@@ -39,7 +39,8 @@ class Orders(NamedTuple):
     """What a program is told. root is None where nothing is read, and batches are made up instead.
 
     files: paths below root, in the manifest's words. algorithms: of those whose digest is not a sha256. shown: where
-    digests of what was read are written. images: how many an epoch of made-up batches has.
+    digests of what was read are written. images: how many an epoch of made-up batches has. emulated: of train_emulated,
+    {named, accelerators, compute_s}.
     """
 
     root: str | None
@@ -57,6 +58,7 @@ class Orders(NamedTuple):
     gpus: int
     seed: int
     mark: int
+    emulated: Any = None
 
     def read(self, name: str) -> Sample:
         """One of `files`, with the digest that it is compared by."""
@@ -139,6 +141,7 @@ class Epoch:
         self._losses: list[float] = []
         self._marked: tuple[int, float] | None = None
         self._read: list[str] = []
+        self.figures: dict[str, float] = {}  # of a program's own, which are told with the others
 
     def batches(self, source: Iterable[Any]) -> Iterator[Any]:
         """The batches of a loader; the time until each is there is time that training waited."""
@@ -190,6 +193,7 @@ class Epoch:
             "bytes": read_bytes,
             "calls": calls,
             "storage_bytes": storage_bytes,
+            **self.figures,
         }
 
 

@@ -27,7 +27,8 @@ def _view(node: Node) -> dict[str, object]:
         for epoch, shares in (("epoch 1", row.origins), ("later", row.origins_later))
         if shares
     ]
-    curves = [(row.label, COLOURS.get(row.path, ELSE), row.losses) for row in node.rows if row.path != "synthetic"]
+    learning = [row for row in node.rows if row.path != "synthetic" and not row.utilisation]
+    curves = [(row.label, COLOURS.get(row.path, ELSE), row.losses) for row in learning]
     return {
         "node": node,
         "speeds": plots.spreads(f"{name}: images/s by path and epoch", speeds, "images/s"),

@@ -29,7 +29,10 @@ class DiskUse(BaseModel):
 
 
 class Epoch(BaseModel):
-    """One epoch: images and steps, seconds, losses by step, and evidence of what was read (none of made-up batches)."""
+    """One epoch: images and steps, seconds, losses by step, and evidence of what was read (none of made-up batches).
+
+    utilisation: share of time in which emulated accelerators computed, from the first step's data to the last one's.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -45,6 +48,7 @@ class Epoch(BaseModel):
     bytes: int
     calls: int
     storage_bytes: int
+    utilisation: float | None = None
     cpu_s: float
     resident_before: float | None
     disk: DiskUse | None = None

@@ -12,8 +12,9 @@ from alluxio_fuse.check.statistics import BUSY as OTHERS_BUSY
 from alluxio_fuse.check.verdict import WORST
 from alluxio_fuse.plan.gpus import WORKLOADS
 from alluxio_fuse.plan.intent.work import Train
+from alluxio_fuse.train import emulated
 from alluxio_fuse.train.measured import Run, images_read, mistakes
-from alluxio_fuse.train.rows import BUSY, Row, rows
+from alluxio_fuse.train.rows import BUSY, Row, rows, simplest
 from alluxio_fuse.train.sweep import Swept, limit, swept
 
 VERSION: Literal[1] = 1
@@ -22,13 +23,11 @@ FED = WORKLOADS["resnet50"].utilisation  # of what made-up batches reach: less c
 #: ResNet-50 in mixed precision and labels that cannot be learned: 0 in steps 1 to 3, 0.3 % in step 5, 11 % in step 12.
 TOLERANCE = 0.01
 FIRST_STEPS = 5
-#: What somebody has to set up before each path can be read, the least first.
-SIMPLEST = ("source", "local copy", "staged", "mount")
 CPU = "cpu"
 
 
 class Node(BaseModel):
-    """What one node has trained on a dataset; shards: 0 where an image is a file."""
+    """What one node trained on a dataset; shards: 0 where an image is a file. fed: emulated accelerators, by path."""
 
     host: str
     dataset: str
@@ -47,12 +46,13 @@ class Node(BaseModel):
     foreign_cpu: float
     mistakes: list[str]
     findings: list[Finding]
+    fed: list[str] = []
     answer: str
 
     @property
     def held(self) -> str:
         """What the images are in."""
-        return f"{self.shards} shards" if self.shards else f"{self.classes} classes"
+        return f"{self.shards} shards" if self.shards else f"{self.classes} classes" if self.classes else "no classes"
 
 
 class Training(BaseModel):
@@ -72,7 +72,7 @@ def training(
 ) -> Training:
     """The result of all nodes; each item of `measured` is {host, dataset, facts, results, kept}."""
     train = Train.model_validate(settings)
-    nodes = [_node(one) for one in measured]
+    nodes = [_node(one, train) for one in measured]
     findings = [(node.host, finding) for node in nodes for finding in node.findings]
     verdict = min((finding.outcome for _, finding in findings), key=WORST.index, default="CANNOT TELL")
     return Training(
@@ -86,7 +86,7 @@ def training(
     )
 
 
-def _node(measured: Mapping[str, Any]) -> Node:
+def _node(measured: Mapping[str, Any], train: Train) -> Node:
     runs = [Run.model_validate(one) for one in measured["results"]]
     kept = [Run.model_validate(one) for one in measured["kept"]]
     facts, trained = measured["facts"], [run for run in runs if run.kind != "copy"]
@@ -95,8 +95,12 @@ def _node(measured: Mapping[str, Any]) -> Node:
     device = next((run.device for run in trained if run.device), CPU)
     foreign = max((run.foreign_cpu for run in trained), default=0.0)
     wrong = [mistake for run in trained for mistake in mistakes(run)]
-    proof = [*_ended(trained), *_bytes(wrong, trained), *_losses(trained, device, facts["shards"] > 0)]
-    speed, answer = _answer(table, device, facts["processors"], foreign)
+    proof = [*_ended(trained), *_bytes(wrong, trained)]
+    if train.emulated:
+        speed, answer = emulated.answer(table, train, foreign)
+    else:
+        proof += _losses(trained, device, facts["shards"] > 0)
+        speed, answer = _answer(table, device, facts["processors"], foreign)
     return Node(
         host=measured["host"],
         dataset=measured["dataset"],
@@ -110,6 +114,7 @@ def _node(measured: Mapping[str, Any]) -> Node:
         foreign_cpu=foreign,
         mistakes=wrong,
         findings=[*proof, speed],
+        fed=emulated.told(table, train, foreign),
         answer=answer,
     )
 
@@ -177,10 +182,7 @@ def _answer(table: list[Row], device: str, processors: int, foreign: float) -> t
         said = f"training ran on this machine's {processors} processors, which also decode and serve: no path is judged"
         return Finding(outcome="CANNOT TELL", reason=said), said
     best = ceiling.best
-    paths = sorted(
-        (row for row in table if row is not ceiling and not row.first_read),
-        key=lambda row: SIMPLEST.index(row.path) if row.path in SIMPLEST else 0,
-    )
+    paths = simplest(table)
     feeding = [row for row in paths if row.first.median >= FED * best]
     if feeding:
         row = feeding[0]

@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from alluxio_fuse.check.statistics import Spread, spread
 from alluxio_fuse.train.measured import LEVELS, Epoch, Run
 
+#: What somebody has to set up before each path can be read, the least first.
+SIMPLEST = ("source", "local copy", "staged", "mount")
 BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of a path
 
 
@@ -24,11 +26,11 @@ class Row(BaseModel):
     """A path in a state; figures are of runs whose bytes were right.
 
     first, later: images/s of epoch 1 and of those after it. marked: images/s of the first steps. waiting: share of the
-    time that training waited for data, in epoch 1 and after it. origins, origins_later: share of the bytes by level.
-    medium: of epoch 1, where a disk read at least half of its bytes. cpu_s_per_1000: processor seconds of the whole
-    node for 1000 images. read_bytes: of a read call. hours: of a whole run. copy_s: of copying, before the first run.
-    busy: share of the processors. first_read: measured by an earlier run of the playbook, since bytes are read for the
-    first time once.
+    time that training waited for data, in epoch 1 and after it. utilisation: of emulated accelerators, likewise.
+    origins, origins_later: share of the bytes by level. medium: of epoch 1, where a disk read at least half of its
+    bytes. cpu_s_per_1000: processor seconds of the whole node for 1000 images. read_bytes: of a read call. hours: of a
+    whole run. copy_s: of copying, before the first run. busy: share of the processors. first_read: measured by an
+    earlier run of the playbook, since bytes are read for the first time once.
     """
 
     path: str
@@ -40,6 +42,8 @@ class Row(BaseModel):
     marked: Spread
     waiting: float
     waiting_later: float | None
+    utilisation: Spread | None = None
+    utilisation_later: Spread | None = None
     steps: int
     seconds: float
     hours: float
@@ -94,6 +98,12 @@ def rows(runs: Sequence[Run], kept: Sequence[Run]) -> list[Row]:
     return sorted(made, key=lambda row: (paths.index(row.path), not row.first_read))
 
 
+def simplest(table: Sequence[Row]) -> list[Row]:
+    """Rows of paths that were read now, the one first that is the simplest to set up."""
+    read = [row for row in table if row.path != "synthetic" and not row.first_read]
+    return sorted(read, key=lambda row: SIMPLEST.index(row.path) if row.path in SIMPLEST else 0)
+
+
 def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
     firsts = [run.epochs[0] for run in runs]
     laters = [epoch for run in runs for epoch in run.epochs[1:]]
@@ -111,6 +121,8 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
         marked=spread([epoch.marked_images_per_s for epoch in firsts]),
         waiting=_waiting(firsts),
         waiting_later=_waiting(laters) if laters else None,
+        utilisation=_utilisation(firsts),
+        utilisation_later=_utilisation(laters),
         steps=sum(epoch.steps for epoch in one.epochs),
         seconds=seconds,
         hours=seconds / 3600,
@@ -134,6 +146,11 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
 
 def _waiting(epochs: list[Epoch]) -> float:
     return sum(epoch.wait_s for epoch in epochs) / sum(epoch.seconds for epoch in epochs)
+
+
+def _utilisation(epochs: list[Epoch]) -> Spread | None:
+    found = [epoch.utilisation for epoch in epochs if epoch.utilisation is not None]
+    return spread(found) if found else None
 
 
 def _medium(epochs: list[Epoch]) -> Medium | None:

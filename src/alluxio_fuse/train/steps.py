@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from alluxio_fuse.check.passes import before
+from alluxio_fuse.check.passes import LEAST_STEPS, before
 from alluxio_fuse.plan.gpus import WORKLOADS
 from alluxio_fuse.plan.intent.work import Train
 
 Run = dict[str, Any]
 
+SAMPLES_IN_SHARD = 10  # a file that is so many times larger than a sample is no sample
 CHANNELS, FLOAT_BYTES = 3, 4
 PREFETCHED = 2  # batches that each loader has ready, as PyTorch's DataLoader does
 SWEPT = ("mount", "local copy")  # by different numbers of loaders: the second one tells what the first could give
@@ -22,7 +23,15 @@ def orders(train: Train) -> dict[str, Any]:
     told = ("folder", "images", "model", "batch", "size", "epochs", "loaders", "gpus", "seed", "mark")
     about = {"count": train.shards, "classes": train.classes, "image_bytes": WORKLOADS["resnet50"].sample_bytes}
     shards = {"kind": train.reads.shards, **about} if train.reads.shards else None
-    return {key: getattr(train, key) for key in told} | {"shards": shards}
+    found = {key: getattr(train, key) for key in told} | {"shards": shards, "emulated": None}
+    if one := train.emulated:
+        found["batch"] = one.need.batch
+        found["emulated"] = {
+            "named": one.named,
+            "accelerators": one.accelerators,
+            "compute_s": one.need.compute_s,
+        }
+    return found
 
 
 def early_refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: str) -> list[str]:
@@ -34,7 +43,8 @@ def early_refusals(train: Train, facts: Mapping[str, Any], users: list[str], whe
             " them to end"
         )
     if reason := facts.get("unlabelled"):
-        wanted = f"with shards, or a program that reads no {train.reads.shards}" if train.reads.shards else ""
+        shards = f"with shards, or a program that reads no {train.reads.shards}" if train.reads.shards else ""
+        wanted = "with files" if train.emulated else shards
         remedy = f"name a folder {wanted or 'with class folders'}"
         found.append(f"alluxio_train.folder: {train.folder or 'unset'}: {reason}; {remedy}")
     return found
@@ -55,6 +65,7 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
             f"alluxio_train: {most} loaders (loaders, sweep): each reads whole shards, and there are {facts['shards']},"
             f" so some would read nothing; write {facts['shards']} or less"
         )
+    found += _emulated_refusals(train, facts)
     if (need := memory(train, facts["runs"]["resident_bytes"])) > facts["memory"]:
         found.append(
             f"alluxio_train: {train.loaders} loaders with batches of {train.batch} may need {_gb(need)} of memory, and"
@@ -68,9 +79,27 @@ def refusals(train: Train, facts: Mapping[str, Any], users: list[str], where: st
     return found
 
 
+def _emulated_refusals(train: Train, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Why files are no samples for these accelerators, or too few."""
+    if not (one := train.emulated):
+        return
+    said, mean = f"alluxio_train.accelerators: {one.named}", facts["bytes"] / facts["images"]
+    size, least = one.need.workload.sample_bytes, LEAST_STEPS * one.accelerators * one.need.batch
+    if mean > SAMPLES_IN_SHARD * size:
+        yield (
+            f"{said}: a file has {mean / 1e6:.1f} MB here, and a sample of {train.model} {size / 1e6:.1f} MB: a file"
+            " counts as a sample; name a folder with such files, or another model"
+        )
+    elif facts["images"] < least:
+        yield (
+            f"{said}: {LEAST_STEPS} batches of {one.need.batch} for each are {least} files, and there are"
+            f" {facts['images']}; write fewer accelerators"
+        )
+
+
 def memory(train: Train, resident: int) -> int:
     """Bytes that training may need at most: each loader as large as the program, and the batches that it has ready."""
-    batch = train.batch * CHANNELS * train.size * train.size * FLOAT_BYTES
+    batch = 0 if train.emulated else train.batch * CHANNELS * train.size * train.size * FLOAT_BYTES
     processes = 1 if train.reads.threads else 1 + train.loaders
     return resident * processes + batch * PREFETCHED * train.loaders
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from alluxio_fuse.check.evidence import LEVELS
+from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.train.result import Node, Training
 from alluxio_fuse.train.rows import Row
 
@@ -20,7 +21,7 @@ def render(made: Training) -> str:
     text = StringIO()
     out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
     for node in made.nodes:
-        out.print(_table(node, made.settings.mark))
+        out.print(_table(node, made.settings))
         for note in _notes(node):
             out.print(f"  {note}", markup=False)
     for node in made.nodes:
@@ -32,7 +33,7 @@ def render(made: Training) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def _table(node: Node, mark: int) -> Table:
+def _table(node: Node, train: Train) -> Table:
     title = (
         f"{node.dataset} on {node.host}: {node.images} images, {node.held}, {node.bytes / 1e6:.0f} MB;"
         f" {node.framework} on {node.device}"
@@ -42,12 +43,20 @@ def _table(node: Node, mark: int) -> Table:
     )
     for heading in ("path", "epoch 1", "later"):
         table.add_column(heading, no_wrap=True)
-    headings = ("img/s", "min-max", "later", f"@{mark}", "wait", "top-1", "top-5", "hours", "+copy", "steps")
+    learned = ("AU",) if train.emulated else ("top-1", "top-5")
+    headings = ("img/s", "min-max", "later", f"@{train.mark}", "wait", *learned, "hours", "+copy", "steps")
     for heading in (*headings, "CPU s", "KB/read", "runs"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in node.rows:
         table.add_row(row.path, row.state or "-", row.state_later or "-", *_figures(row))
     return table
+
+
+def utilisation(row: Row) -> tuple[float, float | None] | None:
+    """Of emulated accelerators, in epoch 1 and after it."""
+    if not row.utilisation:
+        return None
+    return row.utilisation.median, row.utilisation_later.median if row.utilisation_later else None
 
 
 def _figures(row: Row) -> tuple[str, ...]:
@@ -56,9 +65,8 @@ def _figures(row: Row) -> tuple[str, ...]:
         f"{row.first.least:.0f}-{row.first.most:.0f}",
         f"{row.later.median:.0f}" if row.later else "-",
         f"{row.marked.median:.0f}",
-        f"{row.waiting:.0%}" + ("" if row.waiting_later is None else f"/{row.waiting_later:.0%}"),
-        f"{row.top1:.1%}",
-        f"{row.top5:.1%}",
+        _shares(row.waiting, row.waiting_later),
+        *([_shares(*used)] if (used := utilisation(row)) else [f"{row.top1:.1%}", f"{row.top5:.1%}"]),
         f"{row.hours:.4f}",
         f"{row.hours_with_copy:.4f}" if row.copy_s else "-",
         f"{row.steps}",
@@ -66,6 +74,11 @@ def _figures(row: Row) -> tuple[str, ...]:
         f"{row.read_bytes / 1e3:.0f}" if row.read_bytes else "-",
         f"{row.first.passes}{' *' if row.first_read else ''}{' noisy' if row.first.noisy else ''}",
     )
+
+
+def _shares(first: float, later: float | None) -> str:
+    """Of epoch 1, and of later ones."""
+    return f"{first:.0%}" + ("" if later is None else f"/{later:.0%}")
 
 
 def _notes(node: Node) -> Iterator[str]:
@@ -87,7 +100,9 @@ def _notes(node: Node) -> Iterator[str]:
     first = sorted(row.measured for row in node.rows if row.first_read)
     if first:
         yield f"* measured when these bytes were read for the first time, last at {first[-1]}"
-    yield "img/s and wait are of epoch 1, and of later ones; CPU s of 1000 images; top-1 and top-5 of training images"
+    learned = "AU: accelerator utilisation" if node.fed else "top-1 and top-5 of training images"
+    yield f"img/s and wait are of epoch 1, and of later ones; CPU s of 1000 images; {learned}"
+    yield from node.fed
     for one in node.sweep:
         yield (
             f"{one.loaders} loaders, {one.path}: {one.images_per_s:.0f} images/s, waiting {one.waiting:.0%},"

@@ -144,7 +144,11 @@ def test_programs_are_told_what_holds_the_images() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason", "remedy"),
     [
-        ({"program": "jax"}, "no program of that name", "write pytorch, paddle, webdataset, tensorflow, or the path"),
+        (
+            {"program": "jax"},
+            "no program of that name",
+            "write pytorch, paddle, webdataset, tensorflow, emulated, or the",
+        ),
         ({"program": "tensorflow", "images": 9}, "images: 9: tensorflow reads whole shards", "write shards instead"),
         ({"shards": 9}, "shards: 9: pytorch reads no shards", "write images instead"),
     ],

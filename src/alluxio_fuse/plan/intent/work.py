@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from alluxio_fuse.plan.gpus import NEEDS, Need, gpu_model, measured_as
 from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
 from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch, parse_whole
 
@@ -41,12 +42,13 @@ class Program(NamedTuple):
     """A program of the bundle that trains.
 
     needs: what python3 must have. shards: which kind of shards it reads; empty: an image is a file. threads: whether
-    its loaders are threads, not processes.
+    its loaders are threads, not processes. emulates: whether it trains nothing, and any file is a sample.
     """
 
     needs: str
     shards: Literal["", "tfrecord", "tar"] = ""
     threads: bool = False
+    emulates: bool = False
 
 
 PROGRAMS = {
@@ -54,7 +56,10 @@ PROGRAMS = {
     "paddle": Program("paddlepaddle"),
     "webdataset": Program("torch, torchvision and webdataset", shards="tar"),
     "tensorflow": Program("tensorflow (2.16 or newer) and google-crc32c", shards="tfrecord", threads=True),
+    "emulated": Program("version 3.9 or newer", emulates=True),
 }
+EMULATED = "emulated"
+OWN_PYTHON = "/usr/bin/python3"  # of nodes, which Ansible needs, too
 OWN = Program("all that it imports")
 
 
@@ -63,6 +68,24 @@ def _known(value: str) -> str:
         reason = "no program of that name"
         raise wrong("program", reason, f"write {', '.join(PROGRAMS)}, or the path of your own, /….py")
     return value
+
+
+def _accelerators(value: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,4} x [A-Za-z0-9]+", value):
+        raise wrong("accelerators", "no number of GPUs and no model", "write both, like 8 x H100")
+    return value
+
+
+class Emulated(NamedTuple):
+    """So many accelerators, and what one of them needs.
+
+    named: as the user names them. counted_as: the model whose figure counts, where theirs has none.
+    """
+
+    named: str
+    counted_as: str
+    accelerators: int
+    need: Need
 
 
 def _nodes(value: Any) -> Any:
@@ -85,7 +108,9 @@ class Train(Strict):
         description=f"Program that trains: {', '.join(PROGRAMS)}; or the path of your own on the controller.",
     )
     model: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
-        "resnet50", description="Model, by torchvision's name; `tiny` is for trying things out on processors."
+        "resnet50",
+        description="Model, by torchvision's name; `tiny` is for trying things out on processors. Emulated:"
+        f" {', '.join(dict.fromkeys(workload for _, workload in NEEDS))}.",
     )
     dataset: Name | None = Field(None, description="Dataset. Unset: the first.")
     folder: str | None = Field(
@@ -98,8 +123,8 @@ class Train(Strict):
     classes: Whole = Field(
         1001, ge=2, description="Labels in shards are below this number; ImageNet's TFRecords count from 1 to 1000."
     )
-    size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop.")
-    batch: Whole = Field(256, ge=1, description="Images of a step, on each node.")
+    size: Whole = Field(224, ge=8, description="Pixels of an image's side, after a random crop; emulated: none.")
+    batch: Whole = Field(256, ge=1, description="Images of a step, on each node; emulated: MLPerf's, in its place.")
     epochs: Whole = Field(2, ge=1, description="Epochs of each run; those after the first are told apart.")
     rounds: Whole = Field(3, ge=1, description="Interleaved runs of each path.")
     loaders: Whole = Field(4, ge=1, description="Processes that read and decode; with tensorflow, threads.")
@@ -107,6 +132,9 @@ class Train(Strict):
         [], description="Numbers of loaders to try after the rounds, on the mount and the local copy: what limits?"
     )
     gpus: Whole = Field(0, ge=0, description="GPUs of a node to train on; 0: processors.")
+    accelerators: Annotated[str, AfterValidator(_accelerators)] | None = Field(
+        None, description="GPUs of a node that program emulated emulates, like `8 x H100`."
+    )
     nodes: list[Annotated[int | Literal["all"], BeforeValidator(_nodes)]] = Field(
         ["all"],
         description="Nodes that train together on Kubernetes: a number, `all`, or a list with a table for each of them,"
@@ -129,9 +157,45 @@ class Train(Strict):
         return PROGRAMS.get(self.program, OWN)
 
     @property
+    def emulated(self) -> Emulated | None:
+        """What it emulates."""
+        if not self.accelerators:
+            return None
+        count, _, model = self.accelerators.partition(" x ")
+        known = measured_as(gpu_model(model), self.model)
+        return Emulated(
+            self.accelerators, "" if known == gpu_model(model) else known, int(count), NEEDS[known, self.model]
+        )
+
+    @property
     def is_resnet50(self) -> bool:
         """Whether it trains what workload `resnet50` means: that model on images of 224 pixels, by a known program."""
         return (self.model, self.size) == (RESNET50, 224) and not self.program.startswith("/")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _emulates_by_the_nodes_own_python(cls, said: Any) -> Any:
+        if not isinstance(said, dict) or said.get("program") != EMULATED or said.get("python") or said.get("image"):
+            return said
+        return {**said, "python": OWN_PYTHON}
+
+    @model_validator(mode="after")
+    def _emulates_what_is_known(self) -> Self:
+        if not self.reads.emulates:
+            if self.accelerators is not None:
+                reason = f"accelerators: {self.accelerators}: {self.program} emulates none"
+                raise wrong("program", reason, f"write program: {EMULATED}, or leave it out")
+            return self
+        if self.accelerators is None:
+            raise wrong("program", f"{EMULATED}: nothing says which GPUs", "write accelerators, like 8 x H100")
+        if self.gpus:
+            raise wrong("program", f"gpus: {self.gpus}: {EMULATED} trains on none", "write 0, or another program")
+        model = self.accelerators.rpartition(" ")[2]
+        if (measured_as(gpu_model(model), self.model), self.model) not in NEEDS:
+            reason = f"accelerators: {self.accelerators}: no public figure for {model} on {self.model}"
+            known = ", ".join(f"{one} on {workload}" for one, workload in NEEDS)
+            raise wrong("program", reason, f"write GPU and model of one of these: {known}")
+        return self
 
     @model_validator(mode="after")
     def _runs_somewhere(self) -> Self:
