@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
+import yaml
 from helm import Helm, Object
+from test_release import deployer  # noqa: F401 - a fixture
 from test_render import apply
 from test_staged import SAID, fleet, planned  # noqa: F401 - one is a fixture
 
@@ -134,6 +137,20 @@ def test_an_api_server_takes_them(cluster: list[str], daemonsets: list[Object], 
     spaces = {one["metadata"]["namespace"] for one in made}
     apply(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces])
     apply(cluster, made, "--dry-run=server", "--validate=strict")
+
+
+def test_the_rights_of_a_run_are_enough_to_make_and_delete_them(
+    cluster: list[str],
+    deployer: str,  # noqa: F811
+    daemonsets: list[Object],
+    planned: Plan,  # noqa: F811
+) -> None:
+    """Not only to dry-run them: that a Role grants no more than its maker may is told when it is made."""
+    made = yaml.safe_dump(jobs(planned, daemonsets))
+    for verb in (["create", "--validate=strict"], ["delete", "--wait=false"]):
+        command = [cluster[0], f"--kubeconfig={deployer}", *verb, "-f", "-"]
+        done = subprocess.run(command, input=made, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_without_fuse_it_is_said_what_is_to_be_run(planned: Plan) -> None:  # noqa: F811
