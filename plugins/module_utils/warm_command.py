@@ -29,6 +29,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Tas
 
 CODES = {warm_tasks.DONE: 0, warm_tasks.INCOMPLETE: 1, warm_tasks.CANCELED: 3}
 REFUSED, NOT_YET, NOBODY, NOT_WARM = 2, 4, 5, 6
+NOT_IN_A_POD = "--when-idle: a pod sees no GPU at work on its node; leave it out, and say --bandwidth"
 LOOK_S = 1.0
 OPENS_S = 2.0  # in which who reads opens a file
 UNITS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
@@ -116,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="wait so long at most until no process reads here and no GPU computes",
+        help="wait so long at most until no process reads here and no GPU computes; not with --carry-out",
     )
     start.add_argument("--task", type=_name, help="its name; with that of a task that is there, go on with it")
     how = start.add_mutually_exclusive_group()
@@ -156,6 +157,8 @@ def _start(folder: str, said: argparse.Namespace) -> int:
         print("\n".join(estimate_lines(asdict(found), said.into)))
         return 0 if found.fits else 1
     if said.when_idle:
+        if said.carry_out:
+            raise TaskError(NOT_IN_A_POD)
         _wait_until_idle(folder, said.when_idle)
     name = said.task or warm_tasks.new_id(time.time())
     if not warm_tasks.is_there(folder, name):

@@ -70,6 +70,7 @@ def test_refused_is_2_with_every_line(warmed: Warmed, run, tmp_path: Path) -> No
     assert run("start", "--filelist", str(tmp_path / "away"))[0] == 2
     assert run("start", "--filelist", str(tmp_path / "away"), "--carry-out")[0] == 1, "a Job makes another pod"
     assert run("start", "--share", "3/3")[0] == 2
+    assert run("start", "--when-idle", "9", "--carry-out") == (2, f"alluxio-warm: {warm_command.NOT_IN_A_POD}\n")
     assert run("start", "--dataset", "other")[1] == "alluxio-warm: datasets: other: here mounts set\n"
     assert run("watch", "20260101-000000-abcd")[1].startswith("alluxio-warm: there is no task")
     assert warm_tasks.listed(warmed.folder) == []
@@ -165,8 +166,9 @@ def test_it_waits_for_who_is_at_work(warmed: Warmed, run, monkeypatch: pytest.Mo
     assert (code, said) == (2, "alluxio-warm: at work after 0 s: python (7)\n")
     assert warm_tasks.listed(warmed.folder) == []
     looks.insert(0, ["python (7)"])
-    assert run("start", "--when-idle", "60", "--path", "class-0", "--carry-out", "--quiet")[0] == 0
-    assert len(looks) == 1
+    warm_tasks.touch(warmed.folder)
+    assert run("start", "--when-idle", "60", "--path", "class-0", "--background")[0] == 0
+    assert (len(looks), len(warm_tasks.listed(warmed.folder))) == (1, 1)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
