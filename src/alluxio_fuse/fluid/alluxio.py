@@ -8,7 +8,7 @@ from typing import Any, Final
 from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.fluid.objects import image, quantity
 from alluxio_fuse.fluid.tiers import levels
-from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.kubernetes.objects import Object, pulled_with
 from alluxio_fuse.kubernetes.pods import WEB
 from alluxio_fuse.plan.parts import PlannedCache, PlannedTier
 from alluxio_fuse.plan.values import Amounts
@@ -89,7 +89,7 @@ def alluxio_runtime(
             **({"env": fuse["environment"]} if fuse["environment"] else {}),
         },
         **({"volumes": volumes} if volumes else {}),
-        **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
+        **pulled_with(pull_secrets),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from alluxio_fuse.fluid.objects import image
 from alluxio_fuse.fluid.tiers import levels
-from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.kubernetes.objects import Object, pulled_with
 from alluxio_fuse.plan.parts import PlannedTier
 from alluxio_fuse.plan.values import Amounts
 
@@ -46,7 +46,7 @@ def jindo_runtime(
             "cleanPolicy": "OnRuntimeDeleted",
             "podMetadata": {"labels": labels["fuse"]},
         },
-        **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
+        **pulled_with(pull_secrets),
     }
 
 

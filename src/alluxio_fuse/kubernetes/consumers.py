@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from alluxio_fuse import names
-from alluxio_fuse.kubernetes.objects import Object, metadata
+from alluxio_fuse.kubernetes.objects import Object, metadata, pod_on
 from alluxio_fuse.plan import Plan
 
 SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
@@ -150,44 +150,30 @@ def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User
     data = [f"/reader/{name}.jsonl", _DATA]
     about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
     said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {**about, "annotations": said},
-        "spec": {
-            "nodeName": host,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": 0,
-            "tolerations": [{"operator": "Exists"}],
-            **_pull(plan),
-            "containers": [
-                {
-                    "name": "reader",
-                    "image": plan.fleet["image"].amount,
-                    "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
-                    "resources": RESOURCES,
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                        "readOnlyRootFilesystem": True,
-                        "runAsNonRoot": who.uid != 0,
-                        "runAsUser": who.uid,
-                        "runAsGroup": who.gid,
-                    },
-                    "volumeMounts": [
-                        {"name": "data", **_mounted(plan, name), "readOnly": True},
-                        {"name": "reader", "mountPath": "/reader", "readOnly": True},
-                    ],
-                }
-            ],
-            "volumes": [
-                {"name": "data", **_volume(plan, name)},
-                {"name": "reader", "configMap": {"name": f"{deployment}-reader"}},
-            ],
+    container = {
+        "name": "reader",
+        "image": plan.fleet["image"].amount,
+        "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
+        "resources": RESOURCES,
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": who.uid != 0,
+            "runAsUser": who.uid,
+            "runAsGroup": who.gid,
         },
+        "volumeMounts": [
+            {"name": "data", **_mounted(plan, name), "readOnly": True},
+            {"name": "reader", "mountPath": "/reader", "readOnly": True},
+        ],
     }
+    volumes = [
+        {"name": "data", **_volume(plan, name)},
+        {"name": "reader", "configMap": {"name": f"{deployment}-reader"}},
+    ]
+    pull_secrets = plan.fleet["kubernetes"].amount.pull_secrets
+    return pod_on(host, {**about, "annotations": said}, container, pull_secrets, volumes=volumes)
 
 
 def _volume(plan: Plan, dataset: str) -> Object:
@@ -202,8 +188,3 @@ def _mounted(plan: Plan, dataset: str) -> Object:
     if plan.capabilities.by_fluid:
         return {"mountPath": _DATA, "subPath": dataset}
     return {"mountPath": str(PurePosixPath(_DATA).parent), "mountPropagation": "HostToContainer"}
-
-
-def _pull(plan: Plan) -> Object:
-    names = plan.fleet["kubernetes"].amount.pull_secrets
-    return {"imagePullSecrets": [{"name": name} for name in names]} if names else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from alluxio_fuse import names
-from alluxio_fuse.kubernetes.objects import Object
+from alluxio_fuse.kubernetes.objects import Object, pulled_with
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.values import PlannedDataset
@@ -71,7 +71,7 @@ def _spec(plan: Plan, dataset: PlannedDataset, seen: Object) -> Object:
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
-        **({"imagePullSecrets": [{"name": one} for one in cluster.pull_secrets]} if cluster.pull_secrets else {}),
+        **pulled_with(cluster.pull_secrets),
         "affinity": {"nodeAffinity": _affinity(plan, dataset["name"])},
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations],
         "securityContext": {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}},

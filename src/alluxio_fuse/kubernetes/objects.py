@@ -47,6 +47,34 @@ def on_hosts(hosts: Iterable[str]) -> Object:
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
+def pulled_with(secrets: Iterable[str]) -> Object:
+    """What lets a pod, or a runtime of Fluid's, take its image with these Secrets; nothing without any."""
+    references = [{"name": secret} for secret in secrets]
+    return {"imagePullSecrets": references} if references else {}
+
+
+def pod_on(
+    host: str, about: Object, container: Object, pull_secrets: Iterable[str], *, stays: bool = False, **more: Any
+) -> Object:
+    """A pod with one container on a node, whatever its taints. `more` is of its spec; it ends unless it `stays`."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": about,
+        "spec": {
+            "nodeName": host,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "restartPolicy": "Always" if stays else "Never",
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"operator": "Exists"}],
+            **pulled_with(pull_secrets),
+            "containers": [container],
+            **more,
+        },
+    }
+
+
 def namespace(name: str, deployment: str) -> Object:
     """The namespace, whose pods may be privileged: FUSE must be."""
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -133,31 +161,16 @@ def access_pod(
             {"name": f"folder-{number}", "mountPath": folder["path"], "mountPropagation": "HostToContainer"}
             | ({"readOnly": True} if folder["read_only"] else {})
         )
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata(f"{deployment}-access-{host}", into, deployment, "access"),
-        "spec": {
-            "nodeName": host,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "restartPolicy": "Always" if stays else "Never",
-            "terminationGracePeriodSeconds": 0,
-            "tolerations": [{"operator": "Exists"}],
-            **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
-            "containers": [
-                {
-                    "name": "access",
-                    "image": image,
-                    "command": ["sleep", "infinity"] if stays else ["true"],
-                    "securityContext": {"allowPrivilegeEscalation": False, "runAsUser": 0, "runAsGroup": 0},
-                    **({"volumeMounts": mounts} if stays else {}),
-                    **({"readinessProbe": probe} if reads else {}),
-                }
-            ],
-            **({"volumes": volumes} if stays else {}),
-        },
+    about = metadata(f"{deployment}-access-{host}", into, deployment, "access")
+    container = {
+        "name": "access",
+        "image": image,
+        "command": ["sleep", "infinity"] if stays else ["true"],
+        "securityContext": {"allowPrivilegeEscalation": False, "runAsUser": 0, "runAsGroup": 0},
+        **({"volumeMounts": mounts} if stays else {}),
+        **({"readinessProbe": probe} if reads else {}),
     }
+    return pod_on(host, about, container, pull_secrets, stays=stays, **({"volumes": volumes} if stays else {}))
 
 
 def sources_pod(
@@ -192,7 +205,7 @@ def sources_pod(
             "restartPolicy": "Always",
             "terminationGracePeriodSeconds": 0,
             "tolerations": [{"operator": "Exists"}],
-            **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
+            **pulled_with(pull_secrets),
             "securityContext": {
                 "runAsUser": SERVICE_UID,
                 "runAsGroup": SERVICE_UID,

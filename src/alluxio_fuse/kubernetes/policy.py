@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from alluxio_fuse.kubernetes.objects import Object, labels, metadata
+from alluxio_fuse.kubernetes.objects import Object, labels, metadata, pod_on
 
 OPEN, SHUT = 28001, 28002
 SERVER = "policy-probe"
@@ -104,33 +104,14 @@ def policy_verdict(log: str, failure: str = "") -> str:
 
 
 def _pod(about: dict[str, Any], host: str, image: str, pull_secrets: Sequence[str], command: list[str]) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": about,
-        "spec": {
-            "nodeName": host,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": 0,
-            "tolerations": [{"operator": "Exists"}],
-            **({"imagePullSecrets": [{"name": one} for one in pull_secrets]} if pull_secrets else {}),
-            "containers": [
-                {
-                    "name": "probe",
-                    "image": image,
-                    "command": command,
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                        "readOnlyRootFilesystem": True,
-                        "runAsNonRoot": True,
-                        "runAsUser": 65534,
-                        "runAsGroup": 65534,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
-                }
-            ],
-        },
+    security = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "runAsUser": 65534,
+        "runAsGroup": 65534,
+        "seccompProfile": {"type": "RuntimeDefault"},
     }
+    container = {"name": "probe", "image": image, "command": command, "securityContext": security}
+    return pod_on(host, about, container, pull_secrets)
