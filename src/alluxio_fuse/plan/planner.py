@@ -10,14 +10,10 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan.assumptions import assumptions, shapes_given
 from alluxio_fuse.plan.budget import budget
-from alluxio_fuse.plan.checks import (
-    check_distributions,
-    check_fleet,
-    check_folders,
-    check_paths,
-    check_platform,
-    warn_of_restarts,
-)
+from alluxio_fuse.plan.checks.fleet import check_fleet
+from alluxio_fuse.plan.checks.folders import check_folders, check_paths
+from alluxio_fuse.plan.checks.nodes import check_distributions, warn_of_restarts
+from alluxio_fuse.plan.checks.platform import check_platform
 from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.fleet import Fleet, Kind, Node

@@ -1,0 +1,1 @@
+"""What a plan must keep, by what is looked at: each check says its problems, and changes nothing."""
