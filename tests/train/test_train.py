@@ -22,13 +22,13 @@ import leftovers
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader, trainings
 from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, Run, latest, playbook, stages, succeed, until
+from torch_image import IMAGE
 
 from alluxio_fuse.dataset import sample, tfrecord
 
 NAME = "trained"
 STATE = Path(f"/var/lib/{NAME}")
 MOUNT_POINT = Path(f"/mnt/{NAME}/set/data")
-IMAGE = "localhost/alluxio-fuse-test-torch:bookworm"
 WEBDATASET_IMAGE = "localhost/alluxio-fuse-test-webdataset:bookworm"
 WEBDATASET = ("webdataset==1.0.2", "braceexpand==0.1.7")  # what else it needs is Debian's
 PADDLE = ("paddlepaddle==3.3.1",)
@@ -40,15 +40,6 @@ TARRED = {"program": "webdataset", "classes": SHAPE.classes, "image": WEBDATASET
 TINY = {"model": "tiny", "size": 64, "batch": 32, "mark": 5, "loaders": 2, "rounds": 1}
 STAGES = ("preflight", "plan", "nodes", "services")
 Train = Callable[..., Run]
-
-
-@pytest.fixture(scope="module")
-def image() -> str:
-    """Built once: an image with PyTorch."""
-    subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
-    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", IMAGE]
-    subprocess.run([*build, str(CHECKOUT / "tests/train")], check=True, stdout=subprocess.DEVNULL)
-    return IMAGE
 
 
 def interpreter(*packages: str) -> str:

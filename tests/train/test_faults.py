@@ -1,0 +1,166 @@
+"""What docs/recovery.md says of a PyTorch DataLoader: FUSE is killed under its workers, or one of these is."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import leftovers
+import pytest
+import trees
+from ansible_collections.alluxio.fuse.plugins.module_utils import programs, residency
+from bundle import C1_ALONE, CHECKOUT, engine_options, kill, stages, succeed
+from staged import DEPLOYED
+
+NAME = "faulted"
+LARGE = "big/"
+PIECE_BYTES = 1 << 18
+FAULT_AT = 3  # batches
+MOST_S = 240  # a program that hangs is ended
+LOST = (r"\[Errno 107\] Transport", r"\[Errno 2\] No such file", r"\[Errno 103\] Software caused connection abort")
+PAGE = (CHECKOUT / "docs/recovery.md").read_text()
+Epochs = list[dict[str, Any]]
+Load = Callable[..., Epochs]
+
+
+@pytest.fixture(scope="module")
+def wanted() -> Iterator[dict[str, str]]:
+    """The digests of the files of two datasets, `set` and `copy`: FUSE serves one of them, and the other is staged."""
+    with trees.source(NAME) as folder:
+        other = folder.with_name("copy")
+        trees.fill(other)
+        datasets = [
+            {"name": "set", "source": f"file://{folder}"},
+            {"name": "copy", "source": f"file://{other}", "stage": "require"},
+        ]
+        variables = {
+            "alluxio_name": NAME,
+            "alluxio_environment": NAME,
+            "alluxio_port_offset": 3300,
+            "alluxio_datasets": datasets,
+            **C1_ALONE,
+        }
+        with leftovers.deployment(variables):
+            succeed(stages(*DEPLOYED, **variables))
+            yield trees.digests(folder)
+
+
+@pytest.fixture
+def load(image: str, wanted: dict[str, str], tmp_path: Path) -> Load:
+    """Lets a DataLoader with two workers read; in its third batch something happens. What became of each epoch."""
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "patient.py").write_text(snippet)
+    (tmp_path / "loads.py").write_text((CHECKOUT / "tests/train/loads.py").read_text())
+
+    def run(
+        read: str, happen: Callable[[list[int]], None], dataset: str = "set", below: str = "", **said: Any
+    ) -> Epochs:
+        point = Path(f"/mnt/{NAME}/{dataset}")
+        sizes = {path: size for path, size in trees.FILES.items() if path.startswith(LARGE) != (read == "opens")}
+        residency.forget([f"{point}/data/{path}" for path in sizes])
+        pieces = [
+            (path, place, min(PIECE_BYTES, size - place))
+            for path, size in sizes.items()
+            for place in range(0, size, PIECE_BYTES)
+        ]
+        orders = {
+            "root": f"{point}/data",
+            "pieces": pieces,
+            "read": read,
+            "patient": False,
+            "persistent": False,
+            **said,
+        }
+        (tmp_path / "orders.json").write_text(json.dumps(orders))
+        container = f"{NAME}-loads"
+        command = ["podman", "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"]
+        command += [*engine_options(), f"--timeout={MOST_S}", f"--volume={point}{below}:{point}{below}:ro,rslave"]
+        command += ["--pid=host", f"--volume={tmp_path}:{tmp_path}", "--entrypoint=python3", image, "-u"]
+        epochs: Epochs = []
+        batches = 0
+        with programs.running(
+            [*command, *map(str, (tmp_path / "loads.py", tmp_path / "orders.json"))], tmp_path / "said", container
+        ) as program:
+            while len(epochs) < 2 and not (epochs and epochs[-1]["event"] == "whole"):
+                told = program.event("batch", "broken", "whole")
+                if told["event"] == "batch":
+                    batches += 1
+                    if batches == FAULT_AT:
+                        happen(told["processes"])
+                    continue
+                epochs.append(told)
+                if told["event"] == "whole":
+                    assert told["digests"] == {path: wanted[path] for path in sizes}
+            program.finish()
+        assert batches > FAULT_AT
+        return epochs
+
+    return run
+
+
+def fuse_killed(_: list[int]) -> None:
+    kill(f"{NAME}-fuse-set")
+
+
+def is_lost(epoch: dict[str, Any]) -> None:
+    """An error of a worker process, as training sees it: of OSError's kinds, without a number."""
+    assert epoch["event"] == "broken"
+    assert re.fullmatch(r"Caught \w+ in DataLoader worker process [01]\.", epoch["text"].splitlines()[0]), epoch["text"]
+    assert issubclass(getattr(builtins, epoch["kind"]), OSError)
+    assert epoch["errno"] is None
+    assert any(re.search(one, epoch["text"]) for one in LOST), epoch["text"]
+
+
+@pytest.mark.parametrize("read", ["opens", "keeps"])
+def test_a_lost_file_ends_the_epoch_and_the_next_one_is_whole(load: Load, read: str) -> None:
+    first, second = load(read, fuse_killed)
+    is_lost(first)
+    assert second["event"] == "whole"
+
+
+def test_workers_that_live_on_keep_lost_files(load: Load) -> None:
+    for epoch in load("keeps", fuse_killed, persistent=True):
+        is_lost(epoch)
+
+
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_lost_mapping_ends_the_worker(load: Load, patient: bool) -> None:
+    """Whatever a dataset catches."""
+    first, second = load("maps", fuse_killed, patient=patient)
+    assert (first["event"], first["kind"]) == ("broken", "RuntimeError")
+    assert re.search(
+        r"DataLoader worker \(pid(\(s\))? .*\) (is killed by signal: Bus error|exited unexpectedly)", first["text"]
+    )
+    assert second["event"] == "whole"
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("read", ["opens", "keeps"])
+def test_a_patient_dataset_notices_nothing(load: Load, read: str, persistent: bool) -> None:
+    (only,) = load(read, fuse_killed, patient=True, persistent=persistent)
+    assert only["event"] == "whole"
+    assert only["failed"] > 0  # it has tried again
+
+
+@pytest.mark.parametrize("read", ["opens", "keeps", "maps"])
+def test_readers_of_a_staged_dataset_notice_nothing(load: Load, read: str) -> None:
+    (only,) = load(read, lambda _: kill(f"{NAME}-fuse-copy"), dataset="copy")
+    assert (only["event"], only.get("failed")) == ("whole", 0)
+
+
+def test_a_container_with_the_mount_itself_never_sees_it_again(load: Load) -> None:
+    for epoch in load("opens", fuse_killed, below="/data"):
+        is_lost(epoch)
+
+
+def test_a_killed_worker_ends_the_epoch_and_the_next_one_is_whole(load: Load) -> None:
+    first, second = load("opens", lambda processes: os.kill(processes[0], signal.SIGKILL))
+    assert (first["event"], first["kind"]) == ("broken", "RuntimeError")
+    assert "is killed by signal: Killed" in first["text"]
+    assert second["event"] == "whole"
