@@ -34,7 +34,6 @@ _UNDER_STORE_SERVICES = frozenset({"master", "job_master", "worker", "job_worker
 SETTINGS_VARIABLE = "ALLUXIO_FUSE_SETTINGS"
 #: What to do where a container of others has a name that a service needs.
 RENAME = "podman rename it, remove it, or choose another alluxio_name"
-_CONF = "/opt/alluxio/conf"
 _PASSWORD_FILE = "rpc-password"  # noqa: S105 - a name
 _LABEL = "alluxio-fuse.digest"
 _JAVA_OPTS = "ALLUXIO_JAVA_OPTS"  # added to those of the service
@@ -293,11 +292,11 @@ def _container(plan: Plan, host: str, service: str) -> Container:
     conf_dir = f"{state_dir}/conf/{container_name}"
     under_store = kind in _UNDER_STORE_SERVICES
     aws: Aws = plan.fleet["aws"].amount if "aws" in plan.fleet else Aws()
-    conf = [f"{conf_dir}/alluxio-site.properties:{_CONF}/alluxio-site.properties:ro"]
+    conf = [f"{conf_dir}/alluxio-site.properties:{names.CONF}/alluxio-site.properties:ro"]
     if under_store and ca_files(plan):
-        conf.append(f"{conf_dir}/ca.pem:{_CONF}/ca.pem:ro")
+        conf.append(f"{conf_dir}/ca.pem:{names.CONF}/ca.pem:ro")
     if _has_password(mine["properties"]):
-        conf.append(f"{conf_dir}/{_PASSWORD_FILE}:{_CONF}/{_PASSWORD_FILE}:ro")
+        conf.append(f"{conf_dir}/{_PASSWORD_FILE}:{names.CONF}/{_PASSWORD_FILE}:ro")
     return Container(
         name=container_name,
         service=service,

@@ -3,6 +3,9 @@
 import hashlib
 from typing import Final
 
+#: In our image, as in the official one.
+CONF: Final = "/opt/alluxio/conf"
+LOGS: Final = "/opt/alluxio/logs"
 _LABELS: Final = "alluxio-fuse"  # prefix of labels of Node objects
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_command, warm_tasks
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Node, Place
 
-from alluxio_fuse import keeper, programs, stages
+from alluxio_fuse import keeper, names, programs, stages
 from alluxio_fuse.containers import containers, owned_item
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.parts import PlannedStage
@@ -24,7 +24,6 @@ FOLDER: Final = "warm"  # of tasks, in the state folder
 COMMAND: Final = "alluxio-warm"
 #: Beside staging: to read what belongs to the user of the services.
 _READS: Final = ["DAC_READ_SEARCH"]
-_CONF: Final = "/opt/alluxio/conf"
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,7 @@ def _configuration(plan: Plan, host: str) -> list[str]:
     if plan.capabilities.in_pods or not plan.capabilities.runs_cluster:
         return []
     fuse = next(one for one in containers(plan, host) if one["service"].startswith("fuse/"))
-    return [one for one in fuse["volumes"] if one.startswith(f"{fuse['conf_dir']}/") and f":{_CONF}/" in one]
+    return [one for one in fuse["volumes"] if one.startswith(f"{fuse['conf_dir']}/") and f":{names.CONF}/" in one]
 
 
 def _command(folder: str, programs: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from alluxio_fuse import names
 from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.fluid.objects import image, quantity
 from alluxio_fuse.fluid.tiers import levels
@@ -26,7 +27,7 @@ _SAID_BY_PROPERTIES: Final = (
     "alluxio.web.file.info.enabled",
 )
 #: Where our image looks for certificates of private CAs.
-CA_FILE: Final = "/opt/alluxio/conf/ca.pem"
+CA_FILE: Final = f"{names.CONF}/ca.pem"
 _TRUST: Final = "trust"
 _CLIENT_CACHE: Final = "client-cache"
 
@@ -59,11 +60,7 @@ def alluxio_runtime(
     if cache.enabled:
         limit = {"medium": "Memory", "sizeLimit": quantity(_whole_mebibytes(fuse["tmpfs_memory"]))}
         volumes.append({"name": _CLIENT_CACHE, "emptyDir": limit})
-    ca = (
-        [{"name": _TRUST, "mountPath": "/opt/alluxio/conf/ca.pem", "subPath": "ca.crt", "readOnly": True}]
-        if trust
-        else []
-    )
+    ca = [{"name": _TRUST, "mountPath": CA_FILE, "subPath": "ca.crt", "readOnly": True}] if trust else []
     pages = [{"name": _CLIENT_CACHE, "mountPath": cache.path}] if cache.enabled else []
     tiers: list[PlannedTier] = worker["tiers"]
     return {

@@ -18,7 +18,6 @@ KEPT_S: Final = 3600  # of a Job that has ended, so that its log can be read
 _NAME: Final = 63  # characters of a Job's name, which is a label of its pods
 _KILLS: Final = 20  # of the pod of one node
 _CONFIGURE: Final = "configure-fuse"  # the chart's name of the container that writes the configuration
-_CONF: Final = "/opt/alluxio/conf"
 _PROPAGATION: Final = {"shared": "Bidirectional", "followed": "HostToContainer"}
 #: The program's own, and for tasks that ask workers a JVM of 256 MiB. What is staged in memory is charged to the pod
 #: that wrote it, so those have no limit: the keeper's request stands for it.
@@ -50,7 +49,7 @@ def template(
     (server,) = fuse["containers"]
     configure = next(one for one in fuse["initContainers"] if one["name"] == _CONFIGURE)
     own = {one["mountPath"]: one for one in server["volumeMounts"]}
-    mounted = [own[_CONF], own["/opt/alluxio/logs"], own["/tmp"]]  # noqa: S108 - the pod's own
+    mounted = [own[names.CONF], own[names.LOGS], own["/tmp"]]  # noqa: S108 - the pod's own
     used = {one["name"] for one in [*mounted, *configure["volumeMounts"]]}
     copies = warm.copied(plan, host)
     seen = list(enumerate(warm.runner_folders(plan, host)))
