@@ -49,7 +49,7 @@ def job(cluster: Cluster, inventory: Path) -> Iterator[Job]:
 
 
 def daemon_sets(job: Job) -> dict[str, dict[str, Any]]:
-    """What runs on every node of a pool, by name, with the nodes that have its pods."""
+    """The spec of the pods of each DaemonSet, by its name."""
     return {
         one["metadata"]["name"]: one["spec"]["template"]["spec"]
         for one in job.cluster.get("daemonsets", f"--namespace={NAME}")

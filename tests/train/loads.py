@@ -84,7 +84,7 @@ def epoch(loader: Any) -> None:
 
 
 def until_back(path: str) -> None:
-    """Wait until a file can be opened again, as whoever starts a job again would."""
+    """Wait until a file can be opened again: a user starts the next epoch then."""
     deadline = time.monotonic() + BACK_S
     while time.monotonic() < deadline:
         with suppress(OSError), Path(path).open("rb"):

@@ -23,7 +23,7 @@ Train = Callable[..., Run]
 
 @pytest.fixture(scope="module")
 def train() -> Iterator[Train]:
-    """Emulates on a mount that nobody has read from, at first."""
+    """Emulates on a mount, which is cold for the first test."""
     with leftovers.folder(Path(f"/var/lib/{NAME}-source")) as source:
         sample.make(source, sample.Shape(images=800, shards=1, shard_bytes=20_000_000))
         said = {

@@ -48,7 +48,7 @@ def answer(table: Sequence[Row], train: Train, foreign: float) -> tuple[Finding,
 
 def _answer(table: Sequence[Row], train: Train, foreign: float) -> tuple[Outcome, str]:
     one = train.emulated
-    assert one  # noqa: S101 - whoever asks has looked
+    assert one  # noqa: S101 - result.py asks only where accelerators are emulated
     least, what = one.need.utilisation, f"{one.named} on {train.model}"
     ceiling = next((row.utilisation.median for row in table if row.path == "synthetic" and row.utilisation), 0.0)
     if ceiling < least:

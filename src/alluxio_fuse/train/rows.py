@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from alluxio_fuse.check.statistics import Spread, spread
 from alluxio_fuse.train.measured import LEVELS, Epoch, Run
 
-#: What somebody has to set up before each path can be read, the least first.
+#: Paths in the order of what users have to set up before they can read them, the least first.
 SIMPLEST = ("source", "local copy", "staged", "mount")
 BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of a path
 

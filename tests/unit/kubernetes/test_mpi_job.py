@@ -1,4 +1,4 @@
-"""The MPIJob of docs/train.md. No package has MPI Operator's models: what its types and its validation ask is here."""
+"""The MPIJob of docs/operators.md. No package has MPI Operator's models: here is what its types and validation ask."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubeflow_trainer_api import models
 
 from alluxio_fuse import names
 
-PAGE = Path(__file__).parents[3] / "docs/train.md"
+PAGE = Path(__file__).parents[3] / "docs/operators.md"
 NAME = "alluxio-fuse"
 SPEC = {"slotsPerWorker", "runPolicy", "mpiReplicaSpecs", "sshAuthMountPath", "mpiImplementation"}
 RUN_POLICY = {"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "suspend"}

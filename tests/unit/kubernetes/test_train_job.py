@@ -1,4 +1,4 @@
-"""The TrainJob of docs/train.md, held by Kubeflow Trainer's own models."""
+"""The TrainJob of docs/operators.md, held by Kubeflow Trainer's own models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubeflow_trainer_api import models
 
 from alluxio_fuse import names
 
-PAGE = Path(__file__).parents[3] / "docs/train.md"
+PAGE = Path(__file__).parents[3] / "docs/operators.md"
 NAME = "alluxio-fuse"
 
 

@@ -255,7 +255,7 @@ def test_pods_ask_for_processors_that_every_node_has(findings: Any) -> None:
     (found,) = findings(fleet(3, said, memory=512, filesystems=NVME))
     assert (found.path, found.reason) == (
         "alluxio_overrides[fuse.cpu_request]",
-        "platform containers asks nobody for processors",
+        "services of platform containers request no processors",
     )
 
 

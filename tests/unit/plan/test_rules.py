@@ -186,6 +186,7 @@ def test_a_stand_in_is_the_nearest_model_with_a_figure(model: str, workload: str
         ("H100", "resnet50", 1785.7, 204.8),
         ("V100", "resnet50", 1166, 133.7),
         ("A100", "cosmoflow", 181.5, 513),
+        ("V100", "cosmoflow", 106.8, 302.2),
     ],
 )
 def test_a_need_is_batch_over_time_times_the_size_of_a_sample(

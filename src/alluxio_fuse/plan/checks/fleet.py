@@ -58,7 +58,7 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
 def _check_keys(fleet: Fleet, problems: Problems) -> None:
     """A master hands the keys of a mount to all that it answers; with SIMPLE authentication, those are all that ask.
 
-    Keys that it finds itself it tells nobody, and lends them to all.
+    It does not hand out keys that it finds itself, but any client that mounts through it reads with them.
     """
     asks = "each service with the deployment's password" if fleet.cluster.password else "any client in its reach"
     read = [

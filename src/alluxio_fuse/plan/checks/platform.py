@@ -29,7 +29,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
         for name in sorted(key for key in intent.alluxio_overrides if key.endswith(".cpu_request")):
             remedy = "remove it: what runs there shares the node's processors alike"
             problems.refuse(
-                f"alluxio_overrides[{name}]", "given", f"platform {platform} asks nobody for processors", remedy
+                f"alluxio_overrides[{name}]", "given", f"services of platform {platform} request no processors", remedy
             )
         return
     if not intent.alluxio_datasets:
@@ -74,7 +74,7 @@ def _check_claims(intent: FleetIntent, problems: Problems) -> None:
 
 
 def _check_exports(intent: FleetIntent, problems: Problems) -> None:
-    """Exports are mounted where masters and workers are, which of a cluster elsewhere nobody here reaches."""
+    """Masters and workers need the export mounted, and a run does not reach those of a cluster elsewhere."""
     for index, dataset in enumerate(intent.alluxio_datasets):
         if not is_export(dataset.source):
             continue
