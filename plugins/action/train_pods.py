@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     """Runs on the controller; an interrupt removes what it made."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Returns {changed, measured: {host, dataset, facts, results, kept}}; the first refusal ends it."""
+        """Returns {changed, measured: {host, nodes, dataset, facts, results, kept}}; the first refusal ends it."""
         from alluxio_fuse.kubernetes import indexed, objects, training  # noqa: PLC0415 - other platforms lack the package
 
         super().run(tmp, task_vars)
@@ -35,11 +35,12 @@ class ActionModule(ActionBase):
         train, dataset, hosts = Train.model_validate(args["settings"]), args["dataset"], args["nodes"]
         entries = _entries(args["manifest"])
         orders = steps.orders(train)
-        facts = labels.about(entries, orders)
+        part = labels.Part(*args["part"])
+        facts = labels.about(entries, orders, part)
         users = [f"{who} on {host}" for host in hosts for who in args["users"].get(host, [])]
         _refuse(steps.early_refusals(train, facts, users, dataset["path"]))
         orders["folder"] = facts["folder"]
-        _, files = labels.ordered(entries, orders)
+        _, files = labels.ordered(entries, orders, part)
         told = {"files": train_pod.listed(files), "orders": orders, "metrics": args["metrics"]}
         try:
             asked = training.Asked(Plan.load(args["plan"]), hosts, dataset, train)
@@ -63,8 +64,8 @@ class ActionModule(ActionBase):
                     progress(f"{where}: {line(results[-1])}")
         except indexed.RolloutError as error:
             raise AnsibleActionFail(str(error)) from None
-        measured = {"host": where, "dataset": dataset["name"], "facts": facts, "results": results, "kept": []}
-        return {"changed": False, "measured": measured}
+        about = {"host": where, "nodes": len(hosts), "dataset": dataset["name"], "facts": facts}
+        return {"changed": False, "measured": {**about, "results": results, "kept": []}}
 
 
 def _refuse(refusals: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 
@@ -17,17 +17,30 @@ SHARDS = {
 Orders = dict[str, Any]
 
 
-def ordered(entries: list[reader.Entry], orders: Orders) -> tuple[str, list[reader.Entry]]:
+class Part(NamedTuple):
+    """One of so many trainings, each of which has images of its own."""
+
+    number: int
+    of: int
+
+
+WHOLE = Part(0, 1)
+
+
+class TooFewError(ValueError):
+    """There are not enough images for all parts."""
+
+
+def ordered(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> tuple[str, list[reader.Entry]]:
     """The folder and the files of an epoch, as filter train_orders tells it; ValueError: there are none."""
     shards = orders["shards"]
     if orders.get("emulated"):
         folder, files = everything(entries, orders.get("folder"))
-        return folder, chosen(files, orders.get("images"), orders["seed"])
-    if not shards:
-        folder, images = labelled(entries, orders.get("folder"))
-        return folder, chosen(images, orders.get("images"), orders["seed"])
-    folder, found = sharded(entries, shards["kind"], orders.get("folder"))
-    return folder, chosen(found, shards["count"], orders["seed"])
+    elif not shards:
+        folder, files = labelled(entries, orders.get("folder"))
+    else:
+        folder, files = sharded(entries, shards["kind"], orders.get("folder"))
+    return folder, chosen(files, shards["count"] if shards else orders.get("images"), orders["seed"], part)
 
 
 def told(files: list[reader.Entry], orders: Orders) -> Orders:
@@ -92,19 +105,28 @@ def class_of(path: str, folder: str) -> str:
     return name if path.startswith(below) and rest and rest.lower().endswith(IMAGES) else ""
 
 
-def chosen(images: list[reader.Entry], count: int | None, seed: int) -> list[reader.Entry]:
-    """So many of the images (None: all), the first of the seeded order that caches are filled in; in order of paths."""
+def chosen(images: list[reader.Entry], count: int | None, seed: int, part: Part = WHOLE) -> list[reader.Entry]:
+    """So many of the images (None: all), the first of the seeded order that caches are filled in; in order of paths.
+
+    Each part has so many of its own.
+    """
+    size = count or len(images) // part.of
+    if part.of > 1 and size * part.of > len(images):
+        raise TooFewError(f"{part.of} times {size} images are wanted, and there are {len(images)}")
     small = {"large_bytes": 1 << 62}
-    return sorted(reader.select(small, images, seed, reader.Selection("small", 0, count)))
+    wanted = reader.Selection("small", part.number * size, (part.number + 1) * size)
+    return sorted(reader.select(small, images, seed, wanted))
 
 
-def about(entries: list[reader.Entry], orders: Orders) -> dict[str, Any]:
-    """What is trained on as ordered: {folder, shards, images, classes, bytes, digested}, or {unlabelled: why nothing}.
+def about(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> dict[str, Any]:
+    """What is trained on as ordered: {folder, shards, images, classes, bytes, digested}.
 
-    shards: how many, 0 where each image is a file.
+    Or why nothing is: {few: why} or {unlabelled: why}. shards: how many, 0 where each image is a file.
     """
     try:
-        folder, files = ordered(entries, orders)
+        folder, files = ordered(entries, orders, part)
+    except TooFewError as error:
+        return {"few": str(error)}
     except ValueError as error:
         return {"unlabelled": str(error)}
     all_told = told(files, {**orders, "folder": folder})

@@ -19,6 +19,11 @@ options:
   plan: {description: The plan., type: dict, required: true}
   nodes: {description: 'Names of the nodes that train together.', type: list, elements: str, required: true}
   dataset: {description: 'The dataset, as filter P(alluxio.fuse.targets#filter) gives it.', type: dict, required: true}
+  part:
+    description: Which of several trainings this is, counted from 0, and of how many; each has images of its own.
+    type: list
+    elements: int
+    default: [0, 1]
   metrics: {description: 'By node, where counters are read.', type: dict, required: true}
   users: {description: 'By node, who uses it.', type: dict, required: true}
   settings: {description: What C(alluxio_train) says., type: dict, required: true}

@@ -69,7 +69,7 @@ def findings(number: int, outcome: str) -> list[str]:
 
 
 def test_two_nodes_together_read_the_manifest_once(job: Job, deployed: Run) -> None:
-    """Once on both and once on one of them; what an interrupted run left is no hindrance."""
+    """Once on both and once on one of them, other images; what an interrupted run left is no hindrance."""
     about = metadata(f"{NAME}-train", NAME, NAME, "train")
     job.cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": {"of": "before"}})
     run = succeed(train(job, nodes=["all", 1]))
@@ -81,8 +81,12 @@ def test_two_nodes_together_read_the_manifest_once(job: Job, deployed: Run) -> N
         (proof,) = findings(number, "PASS")
         assert proof.startswith("2 epochs read the manifest's bytes, digest ")
     both, one = (node["rows"][1] for node in found["nodes"])
-    assert both["digest"] == one["digest"]
-    assert both["state"] in ("cold", "mixed")
+    assert both["digest"] != one["digest"]
+    assert {both["state"], one["state"]} <= {"cold", "mixed"}
+    assert min(both["origins"]["under_store"], one["origins"]["under_store"]) > 0.9
+    (given,) = found["saturation"]
+    assert given.startswith(f"the source of {DATASET} gave by mount ")
+    assert " to 2 nodes: " in given
     assert found["nodes"][0]["device"] == "cpu"
     assert left(job) == []
 

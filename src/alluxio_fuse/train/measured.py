@@ -116,6 +116,12 @@ class Run(BaseModel):
         state, _ = self.proves(epoch)
         return origins(self._evidence(epoch, "mount", state))
 
+    def from_source(self, epoch: Epoch) -> float:
+        """Bytes that came from the dataset's source, as far as they are counted."""
+        if self.path == "source" and self.proves(epoch)[0] == "uncached":
+            return float(epoch.bytes)
+        return epoch.bytes * self.origins(epoch).get("under_store", 0.0)
+
     def _evidence(self, epoch: Epoch, path: str, state: str) -> Evidence:
         counted = epoch.model_dump(include=set(Evidence.model_fields) & set(Epoch.model_fields))
         about = {"path": path, "state": state, "kind": "small", "root": self.root, "files": epoch.expected_files}

@@ -15,6 +15,7 @@ from alluxio_fuse.plan.intent.work import Train
 from alluxio_fuse.train import emulated
 from alluxio_fuse.train.measured import Run, images_read, mistakes
 from alluxio_fuse.train.rows import BUSY, Row, rows, simplest
+from alluxio_fuse.train.saturation import saturation
 from alluxio_fuse.train.sweep import Swept, limit, swept
 
 VERSION: Literal[1] = 1
@@ -27,9 +28,13 @@ CPU = "cpu"
 
 
 class Node(BaseModel):
-    """What one node trained on a dataset; shards: 0 where an image is a file. fed: emulated accelerators, by path."""
+    """What one node, or several together, trained on a dataset.
+
+    shards: 0 where an image is a file. fed: emulated accelerators, by path.
+    """
 
     host: str
+    nodes: int
     dataset: str
     folder: str
     shards: int
@@ -63,6 +68,7 @@ class Training(BaseModel):
     about: dict[str, Any]
     settings: Train
     nodes: list[Node]
+    saturation: list[str]
     verdict: Outcome
     reasons: list[str]
 
@@ -70,7 +76,7 @@ class Training(BaseModel):
 def training(
     measured: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], made: str, about: Mapping[str, Any]
 ) -> Training:
-    """The result of all nodes; each item of `measured` is {host, dataset, facts, results, kept}."""
+    """The result of all nodes; each item of `measured` is {host, nodes, dataset, facts, results, kept}."""
     train = Train.model_validate(settings)
     nodes = [_node(one, train) for one in measured]
     findings = [(node.host, finding) for node in nodes for finding in node.findings]
@@ -80,6 +86,7 @@ def training(
         about=json.loads(json.dumps(about)),
         settings=train,
         nodes=nodes,
+        saturation=saturation(nodes),
         verdict=verdict,
         reasons=[f"{host}: {finding.reason}" for host, finding in findings if finding.outcome == verdict]
         or ["nothing was trained"],
@@ -103,6 +110,7 @@ def _node(measured: Mapping[str, Any], train: Train) -> Node:
         speed, answer = _answer(table, device, facts["processors"], foreign)
     return Node(
         host=measured["host"],
+        nodes=measured["nodes"],
         dataset=measured["dataset"],
         images=images_read(right) or facts["images"],
         **{key: facts[key] for key in ("folder", "shards", "classes", "bytes", "digested", "processors")},

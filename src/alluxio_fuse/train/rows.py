@@ -11,6 +11,7 @@ from alluxio_fuse.train.measured import LEVELS, Epoch, Run
 
 #: Paths in the order of what users have to set up before they can read them, the least first.
 SIMPLEST = ("source", "local copy", "staged", "mount")
+MOSTLY = 0.5  # of the bytes of an epoch
 BUSY = 0.9  # of the processors: from here on they limit, and nothing is told of a path
 
 
@@ -30,7 +31,8 @@ class Row(BaseModel):
     origins, origins_later: share of the bytes by level. medium: of epoch 1, where a disk read at least half of its
     bytes. cpu_s_per_1000: processor seconds of the whole node for 1000 images. read_bytes: of a read call. hours: of a
     whole run. copy_s: of copying, before the first run. busy: share of the processors. first_read: measured by an
-    earlier run of the playbook, since bytes are read for the first time once.
+    earlier run of the playbook, since bytes are read for the first time once. source_mb_per_s: MB/s (10^6)
+    of epoch 1 that came from the dataset's source; None where less than half of the bytes did, or nobody counts.
     """
 
     path: str
@@ -58,6 +60,7 @@ class Row(BaseModel):
     origins: dict[str, float]
     origins_later: dict[str, float]
     medium: Medium | None = None
+    source_mb_per_s: float | None = None
     digest: str
     losses: list[float]
     measured: str
@@ -137,6 +140,7 @@ def _row(runs: list[Run], copy_s: float, first_read: bool) -> Row:
         origins=_origins(runs, firsts),
         origins_later=_origins(runs, laters),
         medium=None if state == "page-cache" else _medium(firsts),
+        source_mb_per_s=_from_source(runs, firsts),
         digest=one.epochs[0].digest,
         losses=[loss for epoch in one.epochs for loss in epoch.losses],
         measured=one.at,
@@ -163,6 +167,16 @@ def _medium(epochs: list[Epoch]) -> Medium | None:
         read_bytes=sum(disk.bytes for disk, _ in used) / reads,
         wait_ms=1000 * sum(disk.wait_s for disk, _ in used) / reads,
         queue=sum(disk.wait_s for disk, _ in used) / sum(seconds for _, seconds in used),
+    )
+
+
+def _from_source(runs: list[Run], epochs: list[Epoch]) -> float | None:
+    """MB/s; where few bytes came from there, their rate would be that of what is beside the source."""
+    found = [(run.from_source(epoch), epoch) for run in runs for epoch in run.epochs if epoch in epochs]
+    return (
+        median(size / epoch.seconds / 1e6 for size, epoch in found)
+        if all(size >= epoch.bytes * MOSTLY > 0 for size, epoch in found)
+        else None
     )
 
 

@@ -42,6 +42,11 @@ def early_refusals(train: Train, facts: Mapping[str, Any], users: list[str], whe
             f"{where} is in use by {', '.join(users)}: training would slow them down, and they the training; wait for"
             " them to end"
         )
+    if reason := facts.get("few"):
+        found.append(
+            f"alluxio_train.images: {train.images}: {reason}: each of {len(train.nodes)} numbers of nodes trains on"
+            " images that no other has read; write fewer images"
+        )
     if reason := facts.get("unlabelled"):
         shards = f"with shards, or a program that reads no {train.reads.shards}" if train.reads.shards else ""
         wanted = "with files" if train.emulated else shards

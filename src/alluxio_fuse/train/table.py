@@ -27,6 +27,8 @@ def render(made: Training) -> str:
     for node in made.nodes:
         for finding in node.findings:
             out.print(f"{finding.outcome:<12}{node.host}: {finding.reason}", markup=False)
+    for line in made.saturation:
+        out.print(f"source      {line}", markup=False)
     out.print(f"verdict     {made.verdict}", markup=False)
     for node in made.nodes:
         out.print(f"answer      {node.host}: {node.answer}", markup=False)
@@ -87,6 +89,8 @@ def _notes(node: Node) -> Iterator[str]:
             if shares:
                 said = ", ".join(f"{SHORT[level]} {share:.0%}" for level, share in shares.items() if share >= 0.005)
                 yield f"{row.label}: bytes of {epoch} came from {said}"
+        if row.source_mb_per_s is not None:
+            yield f"{row.label}: the source gave {row.source_mb_per_s:.0f} MB/s in epoch 1"
         if row.medium:
             disk = row.medium
             yield (

@@ -69,6 +69,18 @@ def test_labels_are_folders_of_images() -> None:
         labels.labelled([*others, images[0]])
 
 
+def test_each_part_has_images_of_its_own() -> None:
+    images = [entry(f"train/{name}/{number}.JPEG", b"") for name in ("cat", "dog") for number in range(5)]
+    orders = {"folder": None, "images": 4, "seed": 2012, "shards": None}
+    first, second = (labels.ordered(images, orders, labels.Part(number, 2))[1] for number in range(2))
+    assert (len(first), len(second), set(first) & set(second)) == (4, 4, set())
+    assert first == labels.ordered(images, orders)[1]
+    everything = [labels.ordered(images, {**orders, "images": None}, labels.Part(number, 2))[1] for number in range(2)]
+    assert sorted(everything[0] + everything[1]) == images
+    few = labels.about(images, {**orders, "images": 6}, labels.Part(0, 2))
+    assert few == {"few": "2 times 6 images are wanted, and there are 10"}
+
+
 TFRECORD = {"kind": "tfrecord", "count": None, "classes": 3, "image_bytes": 100}
 ORDERS = {"folder": None, "images": None, "seed": 2012}
 

@@ -190,7 +190,7 @@ def busy(run: Made, epoch: Made) -> Made:
 
 
 def judged(*runs: dict[str, Any]) -> Training:
-    about = {"host": "node1", "dataset": "imagenet", "facts": FACTS, "results": list(runs), "kept": []}
+    about = {"host": "node1", "nodes": 1, "dataset": "imagenet", "facts": FACTS, "results": list(runs), "kept": []}
     return training([about], EIGHT, "2026-11-27T08:00:00Z", {})
 
 

@@ -29,8 +29,13 @@ GPU = {"device": "NVIDIA H100 80GB HBM3"}
 
 def result(*runs: dict[str, Any], kept: tuple[dict[str, Any], ...] = (), **facts: Any) -> Training:
     about = {**FACTS, **facts}
-    measured = {"host": "node1", "dataset": "imagenet", "facts": about, "results": list(runs), "kept": list(kept)}
-    return training([measured], {}, "2026-11-25T08:00:00Z", {"machine": {"host": "node1"}})
+    measured = {"host": "node1", "nodes": 1, "dataset": "imagenet", "facts": about}
+    return training(
+        [{**measured, "results": list(runs), "kept": list(kept)}],
+        {},
+        "2026-11-25T08:00:00Z",
+        {"machine": {"host": "node1"}},
+    )
 
 
 def said(made: Training) -> list[str]:

@@ -138,7 +138,7 @@ class Train(Strict):
     nodes: list[Annotated[int | Literal["all"], BeforeValidator(_nodes)]] = Field(
         ["all"],
         description="Nodes that train together on Kubernetes: a number, `all`, or a list with a table for each of them,"
-        " like [1, all]. Elsewhere each node trains alone.",
+        " like [1, all]: each trains on images of its own, so that each reads cold. Elsewhere each node trains alone.",
     )
     mark: Whole = Field(100, ge=1, description="Steps after which images/s are told, too.")
     seed: Whole = Field(2012, description="Seed of model, order and crops.")
