@@ -17,6 +17,7 @@ import pytest
 import yaml
 from cluster import ROOT, Cluster
 from main_job import LAB_INVENTORY, Job
+from torchrun import IMAGE
 
 LAB = ROOT / ".lab"
 LAB_COMMAND = [sys.executable, str(ROOT / "tests" / "lab" / "cluster")]
@@ -57,6 +58,14 @@ def lab(kubeconfig: Path) -> list[str]:
     if kubeconfig.resolve() != (LAB / "kubeconfig").resolve():
         pytest.skip("KUBECONFIG is not the lab's, and this test prepares, adds or takes down nodes")
     return LAB_COMMAND
+
+
+@pytest.fixture(scope="session")
+def torch_image(lab: list[str]) -> None:
+    """An image with PyTorch, on the nodes."""
+    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", IMAGE]
+    subprocess.run([*build, str(ROOT / "tests/train")], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*lab, "load", IMAGE], check=True)
 
 
 @pytest.fixture(scope="module")

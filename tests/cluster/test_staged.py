@@ -20,6 +20,7 @@ from cluster import ROOT, consumer, restarts
 from main_job import NAME, Job, digests
 from readers import READING, Read, recorded
 from test_main_job import sample_digests, unlike
+from torchrun import TINY
 
 WHOLE, PART = "imagenet", "shared"
 STAGES = ("preflight", "plan", "nodes", "services", "warm")
@@ -199,6 +200,16 @@ def test_the_check_proves_both(job: Job, deployed: Run, consumers: dict[tuple[st
         assert dataset["wrong"] == 0
     status = succeed(job.play("playbooks/status.yml", **said(job)))
     assert "100%" in status.output, status.output[-3000:]
+
+
+def test_two_nodes_train_on_what_is_staged_in_part(job: Job, deployed: Run, torch_image: None) -> None:
+    succeed(job.play("playbooks/train.yml", **said(job), alluxio_train={**TINY, "dataset": PART}))
+    (node,) = latest("train")["nodes"]
+    synthetic, staged = node["rows"]
+    assert (node["nodes"], synthetic["path"], staged["path"]) == (2, "synthetic", "staged")
+    by_fuse = sum(staged["origins"][level] for level in ("under_store", "worker", "client_cache"))
+    assert staged["origins"]["stage"] > 0.1 < by_fuse, staged["origins"]
+    assert [one["outcome"] for one in node["findings"]] == ["PASS", "CANNOT TELL"], node["findings"]
 
 
 def test_fuse_is_killed(

@@ -19,29 +19,20 @@ from cluster import ROOT
 from main_job import ENVIRONMENT, LAB_INVENTORY, NAME, PROGRAMS, Job
 from test_main_job import unlike
 from test_staged import ENVIRONMENT as DECLARED
+from torchrun import TINY
 
 from alluxio_fuse.kubernetes.objects import metadata
 
-IMAGE = "localhost/alluxio-fuse-test-torchrun:bookworm"
 DATASET, STAGED = "imagenet", "shared"
 MOUNT = f"/mnt/{NAME}/{DATASET}/data"
 STAGES = ("preflight", "plan", "nodes", "services")
-TINY = {"image": IMAGE, "model": "tiny", "size": 64, "batch": 32, "mark": 5, "loaders": 1, "rounds": 1, "images": 300}
 SPACE = f"--namespace={NAME}"
 OURS = f"--selector=app.kubernetes.io/instance={NAME},app.kubernetes.io/component=train"
 LEFT = "jobs,pods,services,configmaps"
 
 
 @pytest.fixture(scope="module")
-def image(lab: list[str]) -> None:
-    """An image with PyTorch, on the nodes."""
-    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", IMAGE]
-    subprocess.run([*build, str(ROOT / "tests/train")], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([*lab, "load", IMAGE], check=True)
-
-
-@pytest.fixture(scope="module")
-def deployed(job: Job, image: None, before: Any) -> Run:
+def deployed(job: Job, torch_image: None, before: Any) -> Run:
     first, *others = (f"playbooks/{stage}.yml" for stage in STAGES)
     return succeed(job.play(first, *others, **said(job)))
 

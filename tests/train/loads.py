@@ -80,7 +80,7 @@ def epoch(loader: Any) -> None:
             failed = max(failed, failures)
         tell("batch", processes=[batch[0][-1]])
         time.sleep(STEP_S)
-    tell("whole", failed=failed, digests={path: digest.hexdigest() for path, digest in found.items()})
+    tell("whole", failed=failed, at=time.time(), digests={path: digest.hexdigest() for path, digest in found.items()})
 
 
 def until_back(path: str) -> None:

@@ -1,4 +1,4 @@
-"""What docs/recovery.md says of a PyTorch DataLoader: FUSE is killed under its workers, or one of these is."""
+"""What docs/recovery.md says of a PyTorch DataLoader: when FUSE or a worker process is killed, or a service is away."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ import leftovers
 import pytest
 import trees
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, residency
-from bundle import C1_ALONE, CHECKOUT, engine_options, kill, stages, succeed
-from staged import DEPLOYED
+from bundle import C1_ALONE, CHECKOUT, engine_options, kill, playbook, podman, stages, succeed
+from object_store import RestartableStore, restartable_store
 
 NAME = "faulted"
 LARGE = "big/"
 PIECE_BYTES = 1 << 18
 FAULT_AT = 3  # batches
 MOST_S = 240  # a program that hangs is ended
+AWAY_S = 15  # an epoch takes two seconds
+AWAY = ("worker", "master", "store")
 LOST = (r"\[Errno 107\] Transport", r"\[Errno 2\] No such file", r"\[Errno 103\] Software caused connection abort")
 PAGE = (CHECKOUT / "docs/recovery.md").read_text()
 Epochs = list[dict[str, Any]]
@@ -30,8 +33,18 @@ Load = Callable[..., Epochs]
 
 
 @pytest.fixture(scope="module")
-def wanted() -> Iterator[dict[str, str]]:
-    """The digests of the files of two datasets, `set` and `copy`: FUSE serves one of them, and the other is staged."""
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableStore]:
+    """A store that can be taken away."""
+    with restartable_store(tmp_path_factory.mktemp("store")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def wanted(store: RestartableStore) -> Iterator[dict[str, str]]:
+    """The digests of the files of three datasets: FUSE serves `set` and, from a store, `bucket`; `copy` is staged.
+
+    Nobody has read `bucket` yet.
+    """
     with trees.source(NAME) as folder:
         other = folder.with_name("copy")
         trees.fill(other)
@@ -43,11 +56,14 @@ def wanted() -> Iterator[dict[str, str]]:
             "alluxio_name": NAME,
             "alluxio_environment": NAME,
             "alluxio_port_offset": 3300,
-            "alluxio_datasets": datasets,
+            **trees.upload(folder, store.about),
             **C1_ALONE,
         }
+        variables["alluxio_datasets"] = [*datasets, *variables["alluxio_datasets"]]
         with leftovers.deployment(variables):
-            succeed(stages(*DEPLOYED, **variables))
+            succeed(stages("preflight", "plan", "nodes", "services", **variables))
+            copy = {"datasets": ["copy"], "into": "stage"}
+            succeed(playbook("playbooks/warm.yml", **variables, alluxio_warm=copy))
             yield trees.digests(folder)
 
 
@@ -59,10 +75,16 @@ def load(image: str, wanted: dict[str, str], tmp_path: Path) -> Load:
     (tmp_path / "loads.py").write_text((CHECKOUT / "tests/train/loads.py").read_text())
 
     def run(
-        read: str, happen: Callable[[list[int]], None], dataset: str = "set", below: str = "", **said: Any
+        read: str,
+        happen: Callable[[list[int]], None],
+        dataset: str = "set",
+        below: str = "",
+        part: slice = slice(None),
+        **said: Any,
     ) -> Epochs:
         point = Path(f"/mnt/{NAME}/{dataset}")
-        sizes = {path: size for path, size in trees.FILES.items() if path.startswith(LARGE) != (read == "opens")}
+        chosen = [path for path in trees.FILES if path.startswith(LARGE) != (read == "opens")]
+        sizes = {path: trees.FILES[path] for path in chosen[part]}
         residency.forget([f"{point}/data/{path}" for path in sizes])
         pieces = [
             (path, place, min(PIECE_BYTES, size - place))
@@ -164,3 +186,27 @@ def test_a_killed_worker_ends_the_epoch_and_the_next_one_is_whole(load: Load) ->
     assert (first["event"], first["kind"]) == ("broken", "RuntimeError")
     assert "is killed by signal: Killed" in first["text"]
     assert second["event"] == "whole"
+
+
+@pytest.mark.parametrize("service", AWAY)
+def test_a_dataloader_waits_for_a_service(load: Load, store: RestartableStore, service: str) -> None:
+    """For files that nobody has read: each service has a third of them."""
+    back: list[float] = []
+
+    def away(_: list[int]) -> None:
+        container = f"{NAME}-{service}"
+        if service == "store":
+            store.stop()
+        else:
+            podman("stop", "--time", "5", container)
+        time.sleep(AWAY_S)
+        back.append(time.time())
+        if service == "store":
+            store.start()
+        else:
+            podman("start", container)
+
+    part = slice(AWAY.index(service), None, len(AWAY))
+    (only,) = load("opens", away, dataset="bucket", part=part)
+    assert (only["event"], only.get("failed")) == ("whole", 0), only
+    assert only["at"] > back[0]

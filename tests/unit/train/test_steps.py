@@ -115,7 +115,9 @@ def test_what_cannot_be_is_refused(facts: dict[str, Any], reason: str) -> None:
 
 def test_numbers_of_nodes_do_not_share_images() -> None:
     (said,) = refused(TRAIN.model_copy(update={"images": 300, "nodes": [1, "all"]}), few="600 are wanted")
-    assert said.startswith("alluxio_train.images: 300: 600 are wanted: each of 2 numbers of nodes trains on images that")
+    assert said.startswith(
+        "alluxio_train.images: 300: 600 are wanted: each of 2 numbers of nodes trains on images that"
+    )
 
 
 def test_a_dataset_without_shards_is_refused() -> None:
