@@ -16,8 +16,9 @@ import leftovers
 import pytest
 import trees
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, residency
-from bundle import C1_ALONE, CHECKOUT, engine_options, kill, playbook, podman, stages, succeed
+from bundle import C1_ALONE, CHECKOUT, engine_options, kill, podman, stages, succeed
 from object_store import RestartableStore, restartable_store
+from staged import DEPLOYED
 
 NAME = "faulted"
 LARGE = "big/"
@@ -59,11 +60,10 @@ def wanted(store: RestartableStore) -> Iterator[dict[str, str]]:
             **trees.upload(folder, store.about),
             **C1_ALONE,
         }
-        variables["alluxio_datasets"] = [*datasets, *variables["alluxio_datasets"]]
-        with leftovers.deployment(variables):
-            succeed(stages("preflight", "plan", "nodes", "services", **variables))
-            copy = {"datasets": ["copy"], "into": "stage"}
-            succeed(playbook("playbooks/warm.yml", **variables, alluxio_warm=copy))
+        all_three = {**variables, "alluxio_datasets": [*datasets, *variables["alluxio_datasets"]]}
+        with leftovers.deployment(all_three):
+            succeed(stages(*DEPLOYED, **{**variables, "alluxio_datasets": datasets}))
+            succeed(stages(*DEPLOYED[:-1], **all_three))  # not warmed
             yield trees.digests(folder)
 
 
