@@ -54,12 +54,14 @@ class Share(NamedTuple):
 
 
 ALL = Share()
+#: Bytes that a file counts as which workers read at a limited rate: a small one costs more than its own. Warm.java too.
+LEAST = 256 << 10
 
 
 class Counted(NamedTuple):
     """Files and bytes that were meant, requests for their blocks, and lines that say again what another one had said.
 
-    held: bytes that they take of a filesystem.
+    held: bytes that they take of a filesystem. paced: what they count as where a rate into workers is limited.
     """
 
     files: int = 0
@@ -67,12 +69,17 @@ class Counted(NamedTuple):
     requests: int = 0
     held: int = 0
     twice: int = 0
+    paced: int = 0
 
     def plus(self, size: int, block: int) -> Counted:
         """With one file more."""
         held = -(-size // PAGE) * PAGE
-        return Counted(
-            self.files + 1, self.bytes + size, self.requests + -(-size // block), self.held + held, self.twice
+        return self._replace(
+            files=self.files + 1,
+            bytes=self.bytes + size,
+            requests=self.requests + -(-size // block),
+            held=self.held + held,
+            paced=self.paced + max(size, LEAST),
         )
 
 

@@ -5,6 +5,7 @@ It runs from a copy of these modules. What it notes of a task outlives it: it go
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -48,7 +49,11 @@ def _tell(folder: str, ended: threading.Event) -> None:
 
 
 def main(folder: str, *, ends: bool) -> None:
-    """Carries tasks out for as long as the node is up, or until none is left where it `ends`."""
+    """Carries tasks out for as long as the node is up, or until none is left where it `ends`.
+
+    It and what it starts run when no other process wants the processor or the disk.
+    """
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     ended = threading.Event()
     with warm_tasks.only_runner(folder):
         threading.Thread(target=_tell, args=(folder, ended), daemon=True).start()

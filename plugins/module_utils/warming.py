@@ -213,7 +213,9 @@ def _estimate(folder: str, node: Node, wish: Wish, chosen: selection.Selected, m
         fits=not loads or not counted.files or needed <= free,
         rate=rate,
         measured=not wish.bandwidth and rate > 0,
-        seconds=counted.bytes / rate if rate and loads else None,
+        seconds=(counted.paced if wish.bandwidth and wish.into == "workers" else counted.bytes) / rate
+        if rate and loads
+        else None,
     )
 
 

@@ -14,7 +14,9 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 COMMAND = ("/opt/alluxio/bin/alluxio", "runClass")
 PROGRAM = "alluxio.image.Warm"
 #: Names are asked of the master each time: what workers hold changes while this runs.
-OPTIONS = ("-Xmx256m", "-Dalluxio.user.metadata.cache.enabled=false")
+OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-Dalluxio.user.metadata.cache.enabled=false")
+#: Of compilers the one that costs little. Digests want the other one.
+SMALL = ("-XX:TieredStopAtLevel=1",)
 AHEAD = 1000  # answers that wait to be looked at
 TICK_S = 1.0
 ALGORITHMS = {reader.SHA256: "SHA-256", reader.MD5: "MD5"}  # as Java calls them
@@ -45,7 +47,8 @@ class WorkerClient:
     """One process of the program. verb: load, compare or free; bandwidth: bytes a second, 0 without a limit."""
 
     def __init__(self, verb: str, threads: int, bandwidth: int, command: Sequence[str] = COMMAND) -> None:
-        arguments = [*command, PROGRAM, *OPTIONS, verb, str(threads), str(bandwidth)]
+        options = OPTIONS if verb == "compare" else (*OPTIONS, *SMALL)
+        arguments = [*command, PROGRAM, *options, verb, str(threads), str(bandwidth)]
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._in, self._out = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         self._answers: queue.Queue[bytes | None] = queue.Queue(AHEAD)

@@ -19,6 +19,8 @@ from alluxio_fuse.host import unit_command, unit_environment, unit_words
 from alluxio_fuse.plan import Plan
 
 PACKAGE: Final = module_utils.__name__
+#: Processor time that a program gets at least which serves no reader, where all of it is wanted; a pod requests it.
+SPARE_MILLICPU: Final = 50
 _PYTHON: Final = "/usr/bin/python3"
 
 
@@ -42,7 +44,7 @@ class Program:
     title: what it is, for people. command: arguments of python3; env: its environment. capabilities: names without
     `CAP_`. folders: what it sees of the node. files: items of the module `files`; with others it is started again.
     nofile: files that it may have open. network: whether it asks services. configuration: volumes of a container, for
-    what asks services.
+    what asks services. spare: whether others have the processor first, as it serves no reader.
     """
 
     name: str
@@ -55,14 +57,15 @@ class Program:
     nofile: int = 1024
     network: bool = False
     configuration: list[str] = field(default_factory=list)
+    spare: bool = False
 
 
 def placed(plan: Plan, program: Program) -> dict[str, Any] | None:
     """What the platform's role runs, None in pods.
 
-    A container: {name, command, env, capabilities, volumes, network, nofile, digest}. A unit: {name, title, requires,
-    command, environment, capabilities, nofile, digest}, with values as a unit file has them. Another digest starts it
-    again.
+    A container: {name, command, env, capabilities, volumes, network, nofile, weight, digest}. A unit: {name, title,
+    requires, command, environment, capabilities, nofile, weight, digest}, with values as a unit file has them. weight:
+    against other containers (of 1024 each) or units (100) that want the processor. Another digest starts it again.
     """
     if plan.capabilities.in_pods:
         return None
@@ -75,6 +78,7 @@ def placed(plan: Plan, program: Program) -> dict[str, Any] | None:
             "volumes": [*program.configuration, *map(volume, program.folders)],
             "network": "host" if program.network else "none",
             "nofile": program.nofile,
+            "weight": SPARE_MILLICPU * 1024 // 1000 if program.spare else 1024,
         }
     else:
         about = {
@@ -85,6 +89,7 @@ def placed(plan: Plan, program: Program) -> dict[str, Any] | None:
             "environment": unit_environment(program.env),
             "capabilities": [f"CAP_{one}" for one in program.capabilities],
             "nofile": program.nofile,
+            "weight": SPARE_MILLICPU // 10 if program.spare else 100,
         }
     return {**about, "digest": digest({**about, "programs": program.files}, plan.fleet["image"].amount)}
 

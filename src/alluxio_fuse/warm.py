@@ -199,6 +199,7 @@ def _program(plan: Plan, host: str, files: list[dict[str, Any]]) -> Program:
         nofile=fuse["nofile"].amount,
         network=plan.capabilities.runs_cluster,
         configuration=_configuration(plan, host),
+        spare=True,
     )
 
 

@@ -41,7 +41,7 @@ HOT = "hot"
 ROUNDS = 3
 READERS = 4
 WATCHED_S = 15.0  # readers are watched so long
-LIMIT = 4  # of the rate without a limit, the part that a limited task may take
+LIMITS = (16, 4)  # of the rate without a limit, the parts that limited tasks may take
 VERIFIED = 8  # processes that compare digests
 
 
@@ -102,7 +102,7 @@ def main() -> None:
         }
         took = rounds(ways, store)
         rate = sum(entry.size for entry in entries) / median(one.seconds for one in took["task, into workers"])
-        noticed = notice(entries, int(rate / LIMIT))
+        noticed = notice(entries, [int(rate / part) for part in LIMITS])
     text = shown(took, entries, noticed)
     print(text)
     if sys.argv[1:]:
@@ -194,11 +194,12 @@ class Watched(NamedTuple):
     files_per_s: float
 
 
-def notice(entries: list[Entry], limit: int) -> dict[str, list[Watched]]:
+def notice(entries: list[Entry], limits: list[int]) -> dict[str, list[Watched]]:
     """What readers of the client cache notice of a load: at half of what they can, and at all of it."""
     small = [entry for entry in entries if entry.size < 1 << 20]
     capacity = median(watched(small, None).files_per_s for _ in range(ROUNDS))
-    loads = {"no task": None, f"a task at {limit >> 20} MiB/s": str(limit), "a task without a limit": "0"}
+    limited = {f"a task at {limit / 2**20:.1f} MiB/s": str(limit) for limit in limits}
+    loads = {"no task": None, **limited, "a task without a limit": "0"}
     found: dict[str, list[Watched]] = {}
     for _ in range(ROUNDS):
         for pace, files_per_s in (("half", capacity / 2), ("saturated", None)):

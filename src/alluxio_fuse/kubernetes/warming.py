@@ -11,7 +11,7 @@ from alluxio_fuse import names, warm
 from alluxio_fuse.kubernetes import pods
 from alluxio_fuse.kubernetes.objects import Object, metadata, on_hosts
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.programs import Folder
+from alluxio_fuse.programs import SPARE_MILLICPU, Folder
 
 COMPONENT: Final = "warm"
 KEPT_S: Final = 3600  # of a Job that has ended, so that its log can be read
@@ -21,7 +21,7 @@ _CONFIGURE: Final = "configure-fuse"  # the chart's name of the container that w
 _PROPAGATION: Final = {"shared": "Bidirectional", "followed": "HostToContainer"}
 #: The program's own, and for tasks that ask workers a JVM of 256 MiB. What is staged in memory is charged to the pod
 #: that wrote it, so those have no limit: the keeper's request stands for it.
-_RESOURCES: Final[Object] = {"requests": {"cpu": "50m", "memory": "64Mi"}}
+_RESOURCES: Final[Object] = {"requests": {"cpu": f"{SPARE_MILLICPU}m", "memory": "64Mi"}}
 _LIMIT: Final[Object] = {"limits": {"memory": "1Gi"}}
 Resources = Sequence[Mapping[str, Any]]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,7 +107,7 @@ def test_dry_run_tells_and_does_nothing(warmed: Warmed, run) -> None:  # type: i
         "it fits: it takes 0.0 MB, and all workers together hold 1.0 MB\n"
         "time: not known, as no bandwidth was said and none was measured here\n",
     )
-    assert "time: 10 s, by the bandwidth, 0.0 MB/s" in run("start", "--dry-run", "--bandwidth", "6177")[1]
+    assert "time: 10 s, by the bandwidth, 1.6 MB/s" in run("start", "--dry-run", "--bandwidth", "1.5Mi")[1]
     assert (warm_tasks.listed(warmed.folder), warmed.reads()) == ([], [])
     warmed.start(paths=["class-1"])
     warmed.go()
@@ -207,6 +209,14 @@ def test_one_runner_waits_for_another(warmed: Warmed) -> None:
     assert len(warmed.reads()) == 20
 
 
+@pytest.fixture
+def policy_afterwards() -> Iterator[None]:
+    """What runs in the thread of the tests leaves them the policy that they had."""
+    yield
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+@pytest.mark.usefixtures("policy_afterwards")
 def test_the_runner_says_that_it_runs(warmed: Warmed, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = []
 

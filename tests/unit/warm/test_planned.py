@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_tasks
 from fleets import filesystem, fleet, local
 
-from alluxio_fuse import warm
+from alluxio_fuse import stages, warm
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.views.said import said
 
@@ -68,6 +68,14 @@ def test_it_asks_workers_with_the_configuration_of_fuse() -> None:
         one.endswith("fuse-set/alluxio-site.properties:/opt/alluxio/conf/alluxio-site.properties:ro") for one in conf
     )
     assert any("rpc-password" in one for one in conf)
+
+
+def test_whoever_serves_readers_has_the_processor_first() -> None:
+    made = warmed({**SET, "stage": "require"})
+    kept = stages.staged(plan(local(alluxio_datasets=[{**SET, "stage": "require"}])), "localhost").keeper
+    assert made.runner is not None
+    assert kept is not None
+    assert (made.runner["weight"], kept["weight"]) == (51, 1024)
 
 
 def test_another_description_starts_nothing_again() -> None:

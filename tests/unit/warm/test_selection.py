@@ -86,7 +86,9 @@ def test_a_list_as_editors_leave_it(dataset: Dataset, tmp_path: Path) -> None:
     text = f"\ufefftop.bin\r\n\n{MOUNT}/b/5.jpg\n./a/1.jpg\r\n{again}\nb/ü.jpg\na/sub"
     chosen = Selected([dataset], Asked(filelist=listed(tmp_path, text)), most=2)
     assert sorted(row.path for row in chosen.rows()) == ["a/1.jpg", "a/sub/3.jpg", "b/5.jpg", "b/ü.jpg", "top.bin"]
-    assert chosen.counted == selection.Counted(files=5, bytes=24, requests=8, held=5 * 4096, twice=1)
+    assert chosen.counted == selection.Counted(
+        files=5, bytes=24, requests=8, held=5 * 4096, twice=1, paced=5 * selection.LEAST
+    )
 
 
 def test_all_that_is_wrong_at_once(dataset: Dataset, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * What workers hold of files, one after the other, as a list on standard input says: {@code runClass
  * alluxio.image.Warm VERB THREADS BYTES_PER_SECOND}, where 0 is without a limit.
+ * A small file counts as more than its bytes there, since it costs more.
  *
  * <p>A line in is {@code NUMBER TAB SIZE TAB ALGORITHM TAB PATH}: what digests are computed by, and the path in Alluxio
  * as URLs have it. A line out is {@code NUMBER TAB ok TAB BYTES TAB DIGEST} or {@code NUMBER TAB failed TAB WHY}. Verbs:
@@ -51,6 +52,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Warm {
   private static final int BUFFER = 1 << 20;
+  private static final long LEAST = 256 << 10; // bytes that a file or block counts as; selection.py has the same
   private static final int LONGEST = 300; // of what is said of a failure
 
   private final FileSystemContext mContext;
@@ -154,7 +156,7 @@ public final class Warm {
       if (!block.getLocations().isEmpty()) {
         continue;
       }
-      mPace.take(block.getLength());
+      mPace.take(Math.max(block.getLength(), LEAST));
       WorkerNetAddress worker =
           blocks.getDataSourceAndType(block, status, policy, ImmutableMap.of()).getFirst();
       String host = worker.getContainerHost().isEmpty() ? worker.getHost() : worker.getContainerHost();
@@ -184,6 +186,7 @@ public final class Warm {
     OpenFilePOptions options = OpenFilePOptions.newBuilder().setReadType(ReadPType.NO_CACHE).build();
     byte[] buffer = new byte[BUFFER];
     long size = 0;
+    mPace.take(Math.max(0, LEAST - status.getLength()));
     try (FileInStream stream = mFiles.openFile(status, options)) {
       for (int length = stream.read(buffer); length > 0; length = stream.read(buffer)) {
         mPace.take(length);
