@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from patient import Patient
+from telling import STEP_S, tell, until_back
 from torch.utils.data import DataLoader, Dataset
-
-STEP_S = 0.1  # what training does with a batch
-BACK_S = 30
 
 
 class Pieces(Dataset):
@@ -66,10 +64,6 @@ class Pieces(Dataset):
         self._kept.clear()
 
 
-def tell(event: str, **about: object) -> None:
-    print(json.dumps({"event": event, **about}), flush=True)
-
-
 def epoch(loader: Any) -> None:
     """Read all pieces, in order, and tell the digest of each file."""
     found: dict[str, Any] = {}
@@ -81,15 +75,6 @@ def epoch(loader: Any) -> None:
         tell("batch", processes=[batch[0][-1]])
         time.sleep(STEP_S)
     tell("whole", failed=failed, at=time.time(), digests={path: digest.hexdigest() for path, digest in found.items()})
-
-
-def until_back(path: str) -> None:
-    """Wait until a file can be opened again: a user starts the next epoch then."""
-    deadline = time.monotonic() + BACK_S
-    while time.monotonic() < deadline:
-        with suppress(OSError), Path(path).open("rb"):
-            return
-        time.sleep(0.2)
 
 
 def main() -> None:

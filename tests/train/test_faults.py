@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import contained
 import leftovers
 import pytest
 import trees
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, residency
-from bundle import C1_ALONE, CHECKOUT, engine_options, kill, podman, stages, succeed
+from bundle import C1_ALONE, CHECKOUT, kill, podman, stages, succeed
 from object_store import RestartableStore, restartable_store
 from staged import DEPLOYED
 
@@ -24,7 +25,6 @@ NAME = "faulted"
 LARGE = "big/"
 PIECE_BYTES = 1 << 18
 FAULT_AT = 3  # batches
-MOST_S = 240  # a program that hangs is ended
 AWAY_S = 15  # an epoch takes two seconds
 AWAY = ("worker", "master", "store")
 LOST = (r"\[Errno 107\] Transport", r"\[Errno 2\] No such file", r"\[Errno 103\] Software caused connection abort")
@@ -72,7 +72,7 @@ def load(image: str, wanted: dict[str, str], tmp_path: Path) -> Load:
     """Lets a DataLoader with two workers read; in its third batch something happens. What became of each epoch."""
     (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "patient.py").write_text(snippet)
-    (tmp_path / "loads.py").write_text((CHECKOUT / "tests/train/loads.py").read_text())
+    contained.bring(tmp_path, "loads.py", "telling.py")
 
     def run(
         read: str,
@@ -101,14 +101,11 @@ def load(image: str, wanted: dict[str, str], tmp_path: Path) -> Load:
         }
         (tmp_path / "orders.json").write_text(json.dumps(orders))
         container = f"{NAME}-loads"
-        command = ["podman", "run", "--interactive", "--rm", f"--name={container}", "--network=none", "--pull=never"]
-        command += [*engine_options(), f"--timeout={MOST_S}", f"--volume={point}{below}:{point}{below}:ro,rslave"]
-        command += ["--pid=host", f"--volume={tmp_path}:{tmp_path}", "--entrypoint=python3", image, "-u"]
+        scripts = [f"{tmp_path}/loads.py", f"{tmp_path}/orders.json"]
+        command = contained.command(image, container, Path(f"{point}{below}"), tmp_path, *scripts)
         epochs: Epochs = []
         batches = 0
-        with programs.running(
-            [*command, *map(str, (tmp_path / "loads.py", tmp_path / "orders.json"))], tmp_path / "said", container
-        ) as program:
+        with programs.running(command, tmp_path / "said", container) as program:
             while len(epochs) < 2 and not (epochs and epochs[-1]["event"] == "whole"):
                 told = program.event("batch", "broken", "whole")
                 if told["event"] == "batch":

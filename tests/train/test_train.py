@@ -22,6 +22,7 @@ import leftovers
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import programs, reader, trainings
 from bundle import ANSIBLE_PLAYBOOK, CHECKOUT, Run, latest, playbook, stages, succeed, until
+from contained import image_with
 from torch_image import IMAGE
 
 from alluxio_fuse.dataset import sample, tfrecord
@@ -56,15 +57,7 @@ def interpreter(*packages: str) -> str:
 @pytest.fixture(scope="module")
 def webdataset(image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The image with PyTorch, and WebDataset in it."""
-    packages = tmp_path_factory.mktemp("webdataset")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages), *WEBDATASET]
-    subprocess.run(pip, check=True)
-    build = ["podman", "build", "--quiet", "--pull=never", "--isolation=chroot", "--tag", WEBDATASET_IMAGE]
-    build += ["--build-context", f"packages={packages}", "--build-arg", f"IMAGE={image}"]
-    folder = CHECKOUT / "tests/train"
-    command = [*build, "--file", str(folder / "Containerfile.webdataset"), str(folder)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return WEBDATASET_IMAGE
+    return image_with(tmp_path_factory.mktemp("webdataset"), image, WEBDATASET_IMAGE, *WEBDATASET)
 
 
 def write_tars(folder: Path) -> None:
