@@ -15,6 +15,7 @@ from typing import Any
 import leftovers
 import pytest
 import yaml
+from ansible_collections.alluxio.fuse.plugins.module_utils import residency
 from bundle import Run, latest, succeed
 from cluster import ROOT, consumer, restarts
 from main_job import NAME, Job, digests
@@ -203,12 +204,13 @@ def test_the_check_proves_both(job: Job, deployed: Run, consumers: dict[tuple[st
 
 
 def test_two_nodes_train_on_what_is_staged_in_part(job: Job, deployed: Run, torch_image: None) -> None:
+    residency.drop_caches()  # of all nodes, which share this machine's kernel: what FUSE serves is asked of it again
     succeed(job.play("playbooks/train.yml", **said(job), alluxio_train={**TINY, "dataset": PART}))
     (node,) = latest("train")["nodes"]
     synthetic, staged = node["rows"]
     assert (node["nodes"], synthetic["path"], staged["path"]) == (2, "synthetic", "staged")
-    by_fuse = sum(staged["origins"][level] for level in ("under_store", "worker", "client_cache"))
-    assert staged["origins"]["stage"] > 0.1 < by_fuse, staged["origins"]
+    by_kernel = staged["origins"]["stage"] + staged["origins"]["page_cache"]
+    assert 0.1 < by_kernel < 0.9, staged["origins"]
     assert [one["outcome"] for one in node["findings"]] == ["PASS", "CANNOT TELL"], node["findings"]
 
 

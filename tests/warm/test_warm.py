@@ -58,11 +58,11 @@ class Warmed(Staged):
 
 @pytest.fixture(scope="module")
 def warmed() -> Iterator[Warmed]:
-    """A deployment."""
+    """A deployment that nothing was warmed in."""
     with trees.source(NAME) as folder:
         deployed = Warmed(NAME, folder, **IMAGE)
         with leftovers.deployment(deployed.said("require")):
-            succeed(stages(*DEPLOYED, **deployed.said("require")))
+            succeed(stages(*DEPLOYED[:-1], **deployed.said("require")))
             yield deployed
 
 
@@ -72,6 +72,16 @@ def test_a_dry_run_brings_nothing_to_the_node(warmed: Warmed) -> None:
     assert "time: not known" in run.output
     assert run.changed == 0
     assert not Path(warmed.command).exists()
+
+
+def test_a_task_may_come_before_the_planned_warm_up(warmed: Warmed) -> None:
+    succeed(warmed.play(paths=[SMALL[0]]))
+    assert (warmed.last()["state"], warmed.last()["done_files"]) == ("done", 1)
+    refused = warmed.play(paths=[SMALL[0]], into="stage")
+    assert refused.status != 0
+    assert "set is not staged on" in refused.output
+    succeed(stages(DEPLOYED[-1], **warmed.said("require")))
+    assert warmed.copies() == trees.FILES.keys()
 
 
 def test_evict_and_load_again_with_proof(warmed: Warmed) -> None:
