@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from ansible_collections.alluxio.fuse.plugins.module_utils.object_stores import is_hdfs
+
 from alluxio_fuse import names
 from alluxio_fuse.claims import claims
 from alluxio_fuse.plan.intent.datasets import Nfs
@@ -24,13 +26,13 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What to look at on a node, from variables that may still be wrong: the findings come later, all at once.
 
     Returns `{name, state_dir, mount_root, mount_points, claims, datasets: {name: source}, containers: names, ports,
-    directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store}],
-    claimed: [{name, source, folder, listed_by}] of sources that pods mount, exports: [{source, server, path, options}]
-    of NFS that nodes are to try, platform, verbs: of its role, lacks: {playbook: why not}, image, folders: [{path,
-    read_only}]}`, the last being what a pod that stands in for the node sees of it, and `kubernetes`, used where
-    services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder: claim} and exports: {folder:
-    {server, path}} of what pods mount, release, image: {by, auth_file, ca_file, insecure}, pull_secrets, keep_journal,
-    secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    directories, markers: {source: {file, sha256}}, key_files: paths, object_stores: [{name, source, store, keyed:
+    whether it has keys}], claimed: [{name, source, folder, listed_by}] of sources that pods mount, exports: [{source,
+    server, path, options}] of NFS that nodes are to try, platform, verbs: of its role, lacks: {playbook: why not},
+    image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
+    `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder:
+    claim} and exports: {folder: {server, path}} of what pods mount, release, image: {by, auth_file, ca_file, insecure},
+    pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
     datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
@@ -100,7 +102,10 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
             for d in datasets
             if not can.in_pods and (export := export_of(_source(d)))
         ],
-        "object_stores": [{"name": str(d.get("name")), "source": _source(d), "store": _store(d)} for d in stores],
+        "object_stores": [
+            {"name": str(d.get("name")), "source": _source(d), "store": _store(d), "keyed": not is_hdfs(_source(d))}
+            for d in stores
+        ],
     }
 
 
