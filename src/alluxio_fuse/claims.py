@@ -12,7 +12,6 @@ from alluxio_fuse.plan.platforms import Capabilities
 #: Folders of the state folder that are filled; in pods, volumes take the place of those that services fill.
 _ON_NODES = ("conf", "tier/memory", "client-cache")
 _OF_CLUSTER = ("namespace", "journal")
-_EVERYWHERE = ("manifests", "disk-copy")
 _USES = ("tier", "client-cache")
 
 
@@ -26,7 +25,7 @@ def claims(
     if not node_access:
         return []
     state = names.state_dir(name)
-    found = [f"{state}/{part}" for part in (*_EVERYWHERE, *(("sample",) if sample else ()))]
+    found = [names.manifests(name), f"{state}/disk-copy", *([f"{state}/sample"] if sample else [])]
     if not can.in_pods:
         found += [f"{state}/{part}" for part in (*_ON_NODES, *(_OF_CLUSTER if can.runs_cluster else ()))]
     if not can.runs_cluster:

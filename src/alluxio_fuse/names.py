@@ -14,6 +14,16 @@ def state_dir(name: str) -> str:
     return f"/var/lib/{name}"
 
 
+def manifests(name: str) -> str:
+    """Folder on each node with what datasets hold."""
+    return f"{state_dir(name)}/manifests"
+
+
+def manifest(name: str, dataset: str) -> str:
+    """File with what a dataset holds."""
+    return f"{manifests(name)}/{dataset}.jsonl"
+
+
 def home(name: str) -> str:
     """Folder on each node of platform `host` with Alluxio itself."""
     return f"/opt/{name}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from alluxio_fuse import keeper, programs
+from alluxio_fuse import keeper, names, programs
 from alluxio_fuse.containers import owned_item
 from alluxio_fuse.keeper import ROLE
 from alluxio_fuse.plan import Plan
@@ -20,10 +20,10 @@ Items = Sequence[Mapping[str, Any]]
 class Staged:
     """What role `stage` makes on a host.
 
-    datasets: {name, source: its FUSE mount, folder, path, parent: {path, uid, gid, mode}, budget, per_file}. folders:
-    that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper: its
-    container or unit, as `alluxio_fuse.programs.placed` has it; none where nothing is staged or the chart has a pod of
-    it. owned: items of the ownership record, in the order of making.
+    datasets: {name, source: its FUSE mount, manifest, folder, path, parent: {path, uid, gid, mode}, budget, per_file}.
+    folders: that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper:
+    its container or unit, as `alluxio_fuse.programs.placed` has it; none where nothing is staged or the chart has a pod
+    of it. owned: items of the ownership record, in the order of making.
     """
 
     datasets: list[dict[str, Any]]
@@ -91,7 +91,8 @@ def staged_datasets(plan: Plan, host: str) -> list[dict[str, Any]]:
         if "stage" in fuse:
             copy: PlannedStage = fuse["stage"].amount
             about = {key: getattr(copy, key) for key in ("folder", "path", "parent", "budget", "per_file")}
-            found.append({"name": dataset, "source": fuse["mount_point"].amount, **about})
+            places = {"source": fuse["mount_point"].amount, "manifest": names.manifest(plan.name, dataset)}
+            found.append({"name": dataset, **places, **about})
     return found
 
 

@@ -20,7 +20,7 @@ def targets(
     endpoints: Mapping[str, Any] | None = None,
     folders: Mapping[str, Sequence[str]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The datasets mounted on `host`: source, mount point, client cache, residency, and where counters are read.
+    """The datasets mounted on `host`: source, manifest, mount point, client cache, residency, and where counters are.
 
     `others` are plans of deployments beside this one; their mounts of a dataset of the same name are compared with.
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
@@ -118,6 +118,7 @@ def _target(
     return {
         "name": dataset["name"],
         "source": dataset["source"],
+        "manifest": dataset["manifest"],
         "folder": "" if dataset["listed_by"] == "pod" else dataset["folder"],
         "alluxio_path": dataset["alluxio_path"],
         "mount_point": dataset["mount_point"],

@@ -98,7 +98,7 @@ def runner_folders(plan: Plan, host: str) -> list[Folder]:
     return [
         Folder(folder),
         Folder(_programs(folder), read_only=True),
-        Folder(_manifests(state_dir), read_only=True),
+        Folder(names.manifests(plan.name), read_only=True),
         *([Folder(f"{state_dir}/{keeper.ASSIGNMENTS}"), *keeper.places(copies)] if copies else []),
     ]
 
@@ -149,9 +149,7 @@ def _node(plan: Plan, host: str) -> Node:
         name=host,
         runner=_back(plan),
         datasets={
-            one["name"]: _place(one, fuse[one["name"]].get("stage"), state_dir)
-            for one in plan.datasets
-            if one["name"] in fuse
+            one["name"]: _place(one, fuse[one["name"]].get("stage")) for one in plan.datasets if one["name"] in fuse
         },
         tiers=[
             {"host": node, "medium": tier.medium, "bytes": tier.quota}
@@ -170,11 +168,11 @@ def _back(plan: Plan) -> str:
     return f"{'podman' if plan.capabilities.runs_cluster else 'systemctl'} start {_name(plan)}"
 
 
-def _place(dataset: PlannedDataset, stage: Any, state_dir: str) -> Place:
+def _place(dataset: PlannedDataset, stage: Any) -> Place:
     copy: PlannedStage | None = stage.amount if stage else None
     staged = copy is not None and bool(copy.folder)
     return Place(
-        manifest=f"{_manifests(state_dir)}/{dataset['name']}.jsonl",
+        manifest=dataset["manifest"],
         roots=sorted({dataset["path"], dataset["mount_point"]}, key=lambda path: path != dataset["path"]),
         path=dataset["alluxio_path"],
         block=BLOCK,
@@ -213,10 +211,6 @@ def _state_dir(plan: Plan, host: str) -> str:
 
 def _programs(folder: str) -> str:
     return f"{folder}/programs"
-
-
-def _manifests(state_dir: str) -> str:
-    return f"{state_dir}/manifests"
 
 
 def _configuration(plan: Plan, host: str) -> list[str]:

@@ -9,7 +9,7 @@ from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
 from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, dump_service
 
-VERSION = 4
+VERSION = 5
 _FUSE = "fuse/"
 _REMEDY = "run playbooks/plan.yml, which writes a new one"
 

@@ -137,6 +137,7 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
                 "source": source,
                 "folder": _folder(fleet, source, shape.name),
                 "listed_by": _listed_by(fleet, source),
+                "manifest": names.manifest(fleet.name, shape.name),
                 "files": shape.files,
                 "bytes": shape.size,
                 "writable": shape.writable,

@@ -56,8 +56,8 @@ class PlannedDataset(TypedDict):
     """A dataset as the plan of a fleet has it.
 
     folder: in which nodes see its files, or our pods if they mount it; "" of an object store. listed_by: who makes its
-    manifest: node, pod or controller. caches_freshness: what is left of `freshness` for Alluxio and the kernel where a
-    mount of the source keeps attributes, too. sample: how it is made, where none was named.
+    `manifest`, a file on nodes: node, pod or controller. caches_freshness: what is left of `freshness` for Alluxio and
+    the kernel where a mount of the source keeps attributes, too. sample: how it is made, where none was named.
     """
 
     name: str
@@ -65,6 +65,7 @@ class PlannedDataset(TypedDict):
     source: str
     folder: str
     listed_by: str
+    manifest: str
     files: int
     bytes: int
     writable: bool

@@ -22,6 +22,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
         "name": "sample",
         "source": f"file://{state}/sample",
         "folder": f"{state}/sample",
+        "manifest": f"{state}/manifests/sample.jsonl",
         "alluxio_path": "/sample",
         "mount_point": "{{ folder }}/{{ inventory_hostname }}/sample",
         "client_cache_bytes": 1 << 30,
@@ -41,7 +42,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
             "vars": {
                 "check_state_dir": state,
                 "check_run_dir": run,
-                "check_datasets": "{{ datasets + [datasets[0] | combine({'name': 'unknown'})] }}",
+                "check_datasets": "{{ datasets + [datasets[0] | combine({'name': 'unknown', 'manifest': folder})] }}",
                 "check_passes": 1,
                 "check_about": {"machine": {"cpus": 2}},
             },

@@ -59,7 +59,7 @@ def test_what_is_refused(finding: Any, said: dict[str, Any], path: str, reason: 
 
 def test_preflight_asks_the_namenode() -> None:
     said = {"alluxio_datasets": [{"name": "set", "source": SOURCE, "hdfs": WEB}]}
-    assert questions(said)["object_stores"] == [{"name": "set", "source": SOURCE, "store": WEB}]
+    assert questions(said)["object_stores"] == [{"name": "set", "source": SOURCE, "store": WEB, "keyed": False}]
 
 
 @pytest.mark.parametrize(
