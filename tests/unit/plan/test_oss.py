@@ -73,7 +73,9 @@ def test_what_is_refused(finding: Any, said: dict[str, Any], path: str, reason: 
 
 def test_preflight_asks_the_store_that_the_source_is_in() -> None:
     said = {"alluxio_datasets": [{"name": "set", "source": "oss://bucket/x", "oss": OSS, "s3": {"region": "no"}}]}
-    assert questions(said)["object_stores"] == [{"name": "set", "source": "oss://bucket/x", "store": OSS, "keyed": True}]
+    assert questions(said)["object_stores"] == [
+        {"name": "set", "source": "oss://bucket/x", "store": OSS, "keyed": True}
+    ]
 
 
 @pytest.mark.parametrize(
