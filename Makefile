@@ -84,7 +84,7 @@ test-fluid: setup-dev ## 6 min: platform fluid without Fluid: objects, refusals,
 test-tune: setup-dev ## 5 min: settings of a mount tried for real, and kept or not
 	@pytest -q tests/tune
 
-test-train: setup-dev ## 23 min, 27 the first time: real trainings on a mount: proof, lies, refusals, interruptions, faults
+test-train: setup-dev ## 30 min, 36 the first time: real trainings on a mount: proof, lies, refusals, interruptions, faults, loaders
 	@pytest -q tests/train
 
 test-install: setup-dev ## 5 min: the collection, built and installed into an empty home, runs the main job there
