@@ -90,14 +90,15 @@ def allow(rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("rule", "said", "why"),
     [
-        ({}, "Missing sudo password"),
-        ({"ansible_become_password": "another"}, "Incorrect sudo password"),
+        ("ALL", {}, "Missing sudo password"),
+        ("ALL", {"ansible_become_password": "another"}, "Incorrect sudo password"),
+        (f"NOPASSWD: ALL\nDefaults:{USER} requiretty", {}, "you must have a tty to run sudo"),
     ],
 )
-def test_who_cannot_become_root_is_refused(job: Job, said: dict[str, str], why: str) -> None:
-    allow("ALL")
+def test_who_cannot_become_root_is_refused(job: Job, rule: str, said: dict[str, str], why: str) -> None:
+    allow(rule)
     refused = job("preflight", **said)
     assert refused.returncode != 0
     assert f"node1: {USER} cannot become root by sudo: " in refused.stdout
