@@ -127,6 +127,7 @@ def _target(
         "client_cache_bytes": cache.size if cache.enabled else 0,
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",
+        "warm_up": plan.fleet["warm_strategy"].amount[dataset["name"]],
         "own_cluster": plan.capabilities.runs_cluster or dataset["through"] == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
         "first_reads": plan.capabilities.runs_cluster

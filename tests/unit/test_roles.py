@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 import yaml
+from fleets import local
 from jinja2 import Environment, StrictUndefined
 
+from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.distributions import LIBFUSE, LISTED, RUN, release
+from alluxio_fuse.targets import targets
 
 ROLES = sorted(path for path in (Path(__file__).parents[2] / "roles").iterdir() if path.is_dir())
 ANATOMY = ("README.md", "defaults/main.yml", "meta/main.yml", "meta/argument_specs.yml", "tasks/main.yml")
@@ -45,6 +48,16 @@ def test_every_entry_point_is_specified(role: Path) -> None:
     for entry in entries:
         assert (role / f"tasks/{entry}.yml").is_file()
         assert f"`{entry}`" in readme, f"README.md of {role.name} does not tell what {entry} does"
+
+
+@pytest.mark.parametrize("role", ["check", "warm"])
+def test_what_a_host_reads_is_specified(role: str) -> None:
+    said = {"name": "set", "source": "file:///data/set", "files": 1000, "bytes": "1Gi", "stage": "require"}
+    (target,) = targets(plan(local(alluxio_datasets=[said])), "localhost", [], None, {"set": ["/shared/set"]})
+    specs = load(ROLES[0].parent / role / "meta/argument_specs.yml")["argument_specs"]
+    known = specs["main"]["options"][f"{role}_datasets"]["options"]
+    assert target.keys() - {"compare"} <= known.keys()
+    assert {name for name, option in known.items() if option.get("required")} <= target.keys()
 
 
 @pytest.mark.parametrize("role", ["libfuse", "jdk"])

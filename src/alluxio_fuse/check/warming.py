@@ -31,7 +31,7 @@ def steps(
     again = [one | {"keep": False} for one in passes.fill_passes(header, mount, cache, disruptive, again=True)]
     return {
         "first": [one for one in first if one["name"] not in done],
-        "load": settings["workers"] and not _loaded(kept, levels),
+        "load": settings["workers"] and "load" in dataset["warm_up"] and not _loaded(kept, levels),
         "fill": [] if filled else fill or again,
     }
 

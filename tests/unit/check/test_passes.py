@@ -18,6 +18,7 @@ DATASET = {
     "folder": "/data",
     "client_cache_bytes": 2_000_000_000,
     "disk_copy": "/copy",
+    "warm_up": ["load", "read-through"],
 }
 ALL = {"workers": True, "disruptive": True}
 EMPTY: dict[str, Any] = {"client_cache_used": 0, "worker_used": 0}
@@ -186,6 +187,10 @@ def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
 def test_a_first_run_does_everything() -> None:
     steps = warming.steps(HEADER, DATASET, {}, EMPTY, ALL)
     assert (len(steps["first"]), steps["load"], len(steps["fill"])) == (7, True, 8)
+
+
+def test_nothing_is_loaded_that_the_plan_does_not_load() -> None:
+    assert not warming.steps(HEADER, DATASET | {"warm_up": []}, {}, EMPTY, ALL)["load"]
 
 
 def test_a_second_run_does_nothing() -> None:
