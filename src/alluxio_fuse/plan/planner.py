@@ -12,7 +12,7 @@ from alluxio_fuse.plan.assumptions import assumptions, shapes_given
 from alluxio_fuse.plan.budget import budget
 from alluxio_fuse.plan.checks.fleet import check_fleet
 from alluxio_fuse.plan.checks.folders import check_folders, check_paths
-from alluxio_fuse.plan.checks.nodes import check_distributions, warn_of_restarts
+from alluxio_fuse.plan.checks.nodes import check_distributions, warn_of_restarts, warn_of_swap
 from alluxio_fuse.plan.checks.platform import check_platform
 from alluxio_fuse.plan.document import Plan
 from alluxio_fuse.plan.facts import Facts
@@ -84,6 +84,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]], digest: str = "") -> Plan:
     facts = {name: known for name, (_, known) in read.items()}
     check_distributions(facts, problems)
     warn_of_restarts(intent, facts, problems)
+    warn_of_swap(read, problems)
     state_dir = names.state_dir(intent.alluxio_name)
     in_groups = (
         intent.capabilities.in_pods and not intent.capabilities.by_fluid and not intent.alluxio_kubernetes.node_selector

@@ -404,6 +404,16 @@ def test_many_nodes_on_one_master_are_unwise() -> None:
     assert any(warning["path"] == "masters" for warning in made.warnings)
 
 
+@pytest.mark.parametrize(
+    ("medium", "told"), [({"medium": "memory"}, True), ({"medium": "ssd", "path": "/mnt/nvme"}, False)]
+)
+def test_caches_in_memory_may_go_to_swap(medium: dict[str, str], told: bool) -> None:
+    hosts = fleet(2, {"alluxio_datasets": [IMAGENET], "alluxio_cache_tiers": [medium]}, memory=512, filesystems=NVME)
+    hosts["node-1"]["facts"]["swap"] = 8 << 30
+    found = [warning["message"] for warning in plan(hosts).warnings if warning["path"] == "swap"]
+    assert [message.partition(":")[0] for message in found] == ["node-1"] * told
+
+
 def test_a_gate_above_a_disk_that_rotates(findings: Any) -> None:
     tiers = [{"medium": "hdd", "path": "/mnt/nvme"}]
     found = findings(v100(alluxio_cache_tiers=tiers))

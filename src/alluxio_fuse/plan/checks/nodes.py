@@ -1,12 +1,16 @@
 """What is warned of before nodes are prepared."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.intent.fleet import FleetIntent
+from alluxio_fuse.plan.intent.nodes import CacheTier, NodeIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import nofile
+
+MEMORY: Final = CacheTier(medium="memory")  # where nothing is said
 
 
 def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
@@ -18,6 +22,22 @@ def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
             listed.setdefault(f"{distribution.id} {distribution.version}", []).append(host)
     for running, hosts in listed.items():
         problems.warn("distribution", f"the roles were never run on {running}: {', '.join(hosts)}; see docs/support.md")
+
+
+def warn_of_swap(read: Mapping[str, tuple[NodeIntent, Facts]], problems: Problems) -> None:
+    """Where caches or copies may be in memory: the kernel may write pages of a tmpfs to swap."""
+    swapping = [
+        host
+        for host, (intent, known) in read.items()
+        if known.swap and any(tier.medium == "memory" for tier in intent.alluxio_cache_tiers or [MEMORY])
+    ]
+    if swapping:
+        problems.warn(
+            "swap",
+            f"{', '.join(swapping)}: what caches and copies hold in memory may go to swap, and is read from a disk"
+            " then; turn swap off (swapoff --all, and its lines of /etc/fstab), or leave memory out of"
+            " alluxio_cache_tiers",
+        )
 
 
 def warn_of_restarts(intent: FleetIntent, facts: Mapping[str, Facts], problems: Problems) -> None:
