@@ -41,7 +41,7 @@ HOT = "hot"
 ROUNDS = 3
 READERS = 4
 WATCHED_S = 15.0  # readers are watched so long
-LIMITS = (16, 4)  # of the rate without a limit, the parts that limited tasks may take
+LIMITS = (64, 16, 4)  # of the rate without a limit, the parts that limited tasks may take
 VERIFIED = 8  # processes that compare digests
 
 
