@@ -91,16 +91,15 @@ def _layers_once() -> bool:
     mount_calls.leave_namespace()
     with tempfile.TemporaryDirectory(prefix="alluxio-fuse-") as probe:
         mount_calls.mount_tmpfs(probe)
-        names, data, view = (str(Path(probe, part)) for part in ("names", "data", "view"))
-        Path(data).mkdir()
-        Path(view).mkdir()
-        Path(data, "file").write_bytes(b"seen")
-        write_names(names, [Name("file", 4, 0)], Rights(0, 0, 0o755))
-        view_of_layers(names, [data], view)
         try:
+            names, data, view = (str(Path(probe, part)) for part in ("names", "data", "view"))
+            Path(data).mkdir()
+            Path(view).mkdir()
+            Path(data, "file").write_bytes(b"seen")
+            write_names(names, [Name("file", 4, 0)], Rights(0, 0, 0o755))
+            view_of_layers(names, [data], view)
             return Path(view, "file").read_bytes() == b"seen"
         finally:
-            mount_calls.detach(view)
             mount_calls.detach(probe)
 
 

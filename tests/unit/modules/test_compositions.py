@@ -178,7 +178,10 @@ def test_layers_are_tried_out_of_sight(tmp_path: Path, monkeypatch: pytest.Monke
     before = mount_table.read_mounts()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert compositions.can_layer()
-    monkeypatch.setattr(compositions, "METACOPY", "user.overlay.metacopy")
+    with monkeypatch.context() as changed:
+        changed.setattr(compositions, "METACOPY", "user.overlay.metacopy")
+        assert not compositions.can_layer()
+    monkeypatch.setattr(compositions, "SOURCE", "x" * 5000)  # an overlay that the kernel refuses, as before Linux 6.5
     assert not compositions.can_layer()
     assert list(tmp_path.iterdir()) == []
     assert mount_table.read_mounts() == before
