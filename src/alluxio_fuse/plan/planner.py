@@ -84,7 +84,6 @@ def plan(hosts: Mapping[str, Mapping[str, Any]], digest: str = "") -> Plan:
     facts = {name: known for name, (_, known) in read.items()}
     check_distributions(facts, problems)
     warn_of_restarts(intent, facts, problems)
-    warn_of_swap(read, problems)
     state_dir = names.state_dir(intent.alluxio_name)
     in_groups = (
         intent.capabilities.in_pods and not intent.capabilities.by_fluid and not intent.alluxio_kubernetes.node_selector
@@ -104,7 +103,7 @@ def plan(hosts: Mapping[str, Mapping[str, Any]], digest: str = "") -> Plan:
     fleet = _fleet(intent, nodes, facts, problems)
     if problems.findings:
         raise Refused(problems.findings)
-    return _planned(replace(fleet, image_digest=digest), nodes, problems)
+    return _planned(replace(fleet, image_digest=digest), nodes, facts, problems)
 
 
 def _nodes(
@@ -183,7 +182,7 @@ def _load(shapes: tuple[Shape, ...], datasets: int, headroom: Headroom, nodes: l
     )
 
 
-def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
+def _planned(fleet: Fleet, nodes: list[Node], facts: Mapping[str, Facts], problems: Problems) -> Plan:
     examples: dict[Kind, str] = {}
     for node in nodes:
         examples.setdefault(node.kind, node.name)
@@ -208,6 +207,7 @@ def _planned(fleet: Fleet, nodes: list[Node], problems: Problems) -> Plan:
         if fleet.runs_cluster and kind.gpu_node and not plans[kind].hosts_worker:
             _warn_of_remote_worker(title, plans[kind], problems)
     by_host = {node.name: plans[node.kind] for node in nodes}
+    warn_of_swap(facts, by_host, problems)
     check_paths(fleet, [tier.path for kind in plans for tier in kind.tiers if tier.path], problems)
     if not problems.findings:
         check_fleet(fleet, by_host, problems)

@@ -1,16 +1,13 @@
 """What is warned of before nodes are prepared."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from alluxio_fuse.plan.distributions import LISTED, release
 from alluxio_fuse.plan.facts import Facts
 from alluxio_fuse.plan.intent.fleet import FleetIntent
-from alluxio_fuse.plan.intent.nodes import CacheTier, NodeIntent
+from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import nofile
-
-MEMORY: Final = CacheTier(medium="memory")  # where nothing is said
 
 
 def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
@@ -24,13 +21,9 @@ def check_distributions(facts: Mapping[str, Facts], problems: Problems) -> None:
         problems.warn("distribution", f"the roles were never run on {running}: {', '.join(hosts)}; see docs/support.md")
 
 
-def warn_of_swap(read: Mapping[str, tuple[NodeIntent, Facts]], problems: Problems) -> None:
-    """Where caches or copies may be in memory: the kernel may write pages of a tmpfs to swap."""
-    swapping = [
-        host
-        for host, (intent, known) in read.items()
-        if known.swap and any(tier.medium == "memory" for tier in intent.alluxio_cache_tiers or [MEMORY])
-    ]
+def warn_of_swap(facts: Mapping[str, Facts], plans: Mapping[str, NodePlan], problems: Problems) -> None:
+    """Where caches or copies are in memory: the kernel may write pages of a tmpfs to swap."""
+    swapping = [host for host, known in facts.items() if known.swap and plans[host].layout.memory]
     if swapping:
         problems.warn(
             "swap",
