@@ -6,12 +6,11 @@ The kubelet finds it by a socket in its folder of plugins; no other program regi
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 
 import api_pb2
 import csi_pb2
@@ -21,6 +20,7 @@ from csi_datasets import Dataset
 
 #: There while the kubelet has accepted the plugin.
 REGISTERED = Path("/tmp/registered")  # noqa: S108 (the container's own)
+ENDS = {signal.SIGTERM, signal.SIGINT}
 
 
 def arguments() -> argparse.Namespace:
@@ -41,22 +41,19 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Serves until told to end; 1 where the kubelet refuses it."""
     said = arguments()
-    ended, refused = threading.Event(), []
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        ended.set()
+    refused = []
+    # Waited for, not handled: a handler does not run if its signal comes just before the program begins to wait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
 
     def told(why: str) -> None:
         if why:
             print(f"{said.node}: the kubelet refuses {said.driver}: {why}", file=sys.stderr)
             refused.append(why)
-            ended.set()
+            os.kill(os.getpid(), signal.SIGTERM)  # of the process: a signal of this thread is not waited for
         else:
             print(f"{said.node}: the kubelet has registered {said.driver}", flush=True)
             REGISTERED.touch()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
     socket = said.kubelet / "plugins" / said.driver / "csi.sock"
     registration = said.kubelet / "plugins_registry" / f"{said.driver}-reg.sock"
     datasets = {
@@ -74,7 +71,7 @@ def main() -> int:
         server.add_insecure_port(f"unix://{path}")
     server.start()
     print(f"{said.node}: {said.driver} serves {', '.join(datasets) or 'no dataset'}", flush=True)
-    ended.wait()
+    signal.sigwait(ENDS)
     server.stop(grace=5).wait()
     return 1 if refused else 0
 
