@@ -19,6 +19,7 @@ Pass = dict[str, Any]
 COLD_SLICES = 3
 FILL_SLICES = 5
 WARM_UP_SHARE = 0.10  # of the small files
+WARM_UP_BYTES = 128_000_000  # at most: where no cache keeps them, every node reads them from the store in each repeat
 COLD_SHARE = 0.05  # of the files, in each slice
 COLD_BYTES = 128_000_000  # a cold slice need not be longer to be told from noise
 AGREE = 0.10  # a JVM counts as warm when two passes in a row differ by less
@@ -247,7 +248,7 @@ def resident_bytes(header: Mapping[str, Any], cache_bytes: int) -> int:
 def _first_slices(header: Mapping[str, Any], cold: bool) -> Iterator[tuple[Kind, str, int, int]]:
     """Kind, name, first and last file of the warm-up and, if wanted, of each cold slice."""
     files = header["small"]["files"]
-    warm_up = int(files * WARM_UP_SHARE)
+    warm_up = min(int(files * WARM_UP_SHARE), _files_of(header, "small", WARM_UP_BYTES))
     if warm_up:
         yield "small", "warm-up", 0, warm_up
     for kind in KINDS if cold else ():

@@ -55,6 +55,12 @@ def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
     assert [sum(one["kind"] == kind for one in fill) for kind in KINDS] == [5, 3]
 
 
+def test_no_node_reads_a_large_set_to_warm_its_jvm() -> None:
+    """It is read up to eight times, each time from the store where nothing keeps it."""
+    (warm_up,) = [one for one in passes.first_passes(header(10_000_000, 0), MOUNT, True) if one["state"] == "warm-up"]
+    assert (warm_up["first"], warm_up["last"]) == (0, 1280)
+
+
 @given(small=st.integers(0, 5000), large=st.integers(0, 100))
 def test_as_many_first_reads_are_asked_for_as_there_are_files_for(small: int, large: int) -> None:
     head = header(small, large)
