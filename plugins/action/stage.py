@@ -27,12 +27,14 @@ class ActionModule(ActionBase):
                 if not shown:
                     heading(self._task)
                 shown = True
-                progress(f"{host}: {_line(answer['staged'], answer['total'])}")
+                progress(f"{host}: {_line(answer['staged'], answer.get('total'))}")
             if ended:
                 return {**answer, "changed": changed}
 
 
-def _line(staged: dict[str, Any], total: dict[str, Any]) -> str:
+def _line(staged: dict[str, Any], total: dict[str, Any] | None) -> str:
+    if total is None:
+        return f"staged {staged['files']} files, {staged['bytes'] / 1e6:.0f} MB, of this window"
     return (
         f"staged {staged['files']} of {total['files']} files,"
         f" {staged['bytes'] / 1e6:.0f} of {total['bytes'] / 1e6:.0f} MB"

@@ -14,4 +14,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
-        return filters(warm, "warm_up") | {"warm_orders": as_filter(warm.orders)}
+        return filters(warm, "warm_up", "stage_windows") | {"warm_orders": as_filter(warm.orders)}

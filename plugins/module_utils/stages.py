@@ -2,7 +2,8 @@
 
 A stage is a folder on a medium. Each generation has a folder of its own in it, named by the manifest that it was made
 from and by what it holds of it: `files`, where only a part is staged the `names` of the whole dataset, and, once that
-is whole, what is known of it in `staged.json`.
+is whole, what is known of it in `staged.json`. A file `coming` names the one whose windows are being brought, which is
+nobody's former one: the keeper goes on with what it was told meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +27,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     users,
 )
 
-FILES, NAMES, RECORD, VIEW = "files", "names", "staged.json", "view"
+FILES, NAMES, RECORD, VIEW, COMING = "files", "names", "staged.json", "view", "coming"
 
 
 class NotMountedError(Exception):
@@ -138,8 +140,37 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
             _write_names(wanted, folder / generation)
             found["kinds"] = part.kinds
         keep_record(folder, generation, found)
+        (folder / COMING).unlink(missing_ok=True)
     show(wanted, generation, served)
     return Kept(True, True, found, total, remove_former(folder, generation, wanted.path), [])
+
+
+def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]:
+    """Path and size of a window's files that the node lacks of a dataset which it stages whole."""
+    folder, generation = Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted)
+    if record(folder, generation) is not None:
+        return iter(())
+    made = _Made(folder, generation)
+    return staging.lacking(
+        wanted.manifest, made.files, wanted.rights, former=made.former, same=made.same, window=window
+    )
+
+
+def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf")) -> staging.Staged:
+    """Copies a window of a dataset that is staged whole, for so long.
+
+    The path shows what it showed, and the source where it showed nothing. NotMountedError without that.
+    """
+    table = mount_table.read_mounts()
+    if mount_table.mount_at(table, wanted.source) is None:
+        raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
+    if mount_table.mount_at(table, wanted.path) is None:
+        compositions.publish(wanted.source, wanted.path)
+    generation = _generation(next(reader.read_manifest(wanted.manifest)), wanted)
+    Path(wanted.folder).mkdir(parents=True, exist_ok=True)
+    Path(wanted.folder, COMING).write_text(generation, encoding="utf-8")
+    copied, _ = _copy(wanted, generation, seconds, window)
+    return copied
 
 
 def view(wanted: Wanted, table: list[mount_table.Mount]) -> View | None:
@@ -238,7 +269,9 @@ def remove_former(folder: Path, generation: str, path: str) -> list[str]:
 
 
 def _others(folder: Path, generation: str) -> list[Path]:
-    return [one for one in folder.iterdir() if one.name not in (generation, VIEW)]
+    coming = folder / COMING
+    kept = {generation, VIEW, COMING, coming.read_text(encoding="utf-8") if coming.exists() else ""}
+    return [one for one in folder.iterdir() if one.name not in kept]
 
 
 def _generation(header: dict[str, Any], wanted: Wanted) -> str:
@@ -265,22 +298,33 @@ def _is_of(shown: View, served: mount_table.Mount | None) -> bool:
     return served is not None and shown.device == served["device"]
 
 
-def _copy(wanted: Wanted, generation: str, seconds: float) -> tuple[staging.Staged, staging.Part | None]:
-    folder = Path(wanted.folder)
+class _Made:
+    """A generation as it is made: its files, and those of others, of which some are of the same manifest."""
+
+    def __init__(self, folder: Path, generation: str) -> None:
+        self.files = str(folder / generation / FILES)
+        self.former = former(folder, generation)
+        whole = generation.partition("-")[0]
+        self.same = [one for one in self.former if Path(one).parent.name.partition("-")[0] == whole]
+
+
+def _copy(
+    wanted: Wanted, generation: str, seconds: float, window: staging.Window = staging.WHOLE
+) -> tuple[staging.Staged, staging.Part | None]:
+    made = _Made(Path(wanted.folder), generation)
     part = _part(wanted)
-    others = former(folder, generation)
-    whole = generation.partition("-")[0]
     copied = staging.stage(
         wanted.manifest,
         wanted.source,
-        str(folder / generation / FILES),
+        made.files,
         wanted.rights,
         processes=wanted.processes,
         seconds=seconds,
-        former=others,
+        former=made.former,
         chosen=part.paths if part else None,
-        same=[one for one in others if Path(one).parent.name.partition("-")[0] == whole],
+        same=made.same,
         bandwidth=wanted.bandwidth,
+        window=window,
     )
     return copied, part
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
@@ -53,6 +54,20 @@ class Staged(NamedTuple):
     problems: list[reader.Problem]
 
 
+class Window(NamedTuple):
+    """One of several windows on a dataset, `place` of `windows`: each file is in one, whichever others there are."""
+
+    place: int = 0
+    windows: int = 1
+
+    def has(self, path: str) -> bool:
+        """Whether a file is in it. By other bits of this sum tasks of warm-up share files between nodes."""
+        return self.windows == 1 or (zlib.crc32(os.fsencode(path)) >> 16) % self.windows == self.place
+
+
+WHOLE = Window()
+
+
 class Part(NamedTuple):
     """Files that fit in a budget, and how many of each kind these are: {small, large}."""
 
@@ -76,6 +91,7 @@ def stage(
     chosen: frozenset[str] | None = None,
     same: Sequence[str] = (),
     bandwidth: int = 0,
+    window: Window = WHOLE,
 ) -> Staged:
     """Copies what a manifest names and `source`, a mount, serves to `folder`, in so many processes.
 
@@ -83,6 +99,7 @@ def stage(
     after `seconds` of copying, and what is still to be copied is when it is called again. chosen: paths of files, where
     not the whole dataset is copied. same: those of `former` that were made from this manifest, whose files are right
     whether or not it has their digests. bandwidth: bytes that all processes copy in a second, 0 without a limit.
+    window: the files that are copied now.
 
     Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
     """
@@ -93,7 +110,7 @@ def stage(
     def copy_share(numbers: list[int]) -> Staged:
         limit = pace.Pace(bandwidth / processes)
         copier = _Copier(source, folder, rights, numbers[0], former, same=same, limit=limit)
-        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen), seconds)
+        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen, window), seconds)
 
     shares = reader.fork_map(
         copy_share,
@@ -107,6 +124,16 @@ def stage(
         complete=all(share.complete for share in shares),
         problems=[problem for share in shares for problem in share.problems][:MAX_PROBLEMS],
     )
+
+
+def lacking(
+    manifest: str, folder: str, rights: Rights, *, former: Sequence[str], same: Sequence[str], window: Window
+) -> Iterator[tuple[str, int]]:
+    """Path and size of a window's files that a copy lacks and would have to read; arguments as of `stage`."""
+    copier = _Copier("", folder, rights, 0, former, same=same, limit=pace.Pace(0))
+    for row in _rows(manifest, 0, 1, None, window):
+        if row["type"] == "file" and not row.get("left_out") and copier.lacks(row):
+            yield row["path"], row["size"]
 
 
 def disown_wrong(folder: str, processes: int) -> list[str]:
@@ -188,9 +215,12 @@ def chosen_part(manifest: str, chosen: str, seed: int) -> Part:
     return Part(paths, kinds)
 
 
-def _rows(manifest: str, number: int, processes: int, chosen: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+def _rows(
+    manifest: str, number: int, processes: int, chosen: frozenset[str] | None, window: Window
+) -> Iterator[dict[str, Any]]:
     """Every row whose place is `number` modulo `processes`, of what a mount serves, or of what was chosen of it."""
-    rows = islice(reader.read_manifest(manifest), 1 + number, None, processes)
+    every = islice(reader.read_manifest(manifest), 1 + number, None, processes)
+    rows = (row for row in every if window.has(row["path"]))
     if chosen is not None:
         return (row for row in rows if row["path"] in chosen)
     return (row for row in rows if row["type"] in ("file", "folder", "link") and not row.get("unreadable"))
@@ -244,17 +274,29 @@ class _Copier:
         self._name()
         return Staged(files, size, of_source, copied, complete, problems[:MAX_PROBLEMS])
 
+    def lacks(self, row: dict[str, Any]) -> bool:
+        """Whether a file would have to be read to be copied."""
+        path = self._folder / row["path"]
+        there = digest_of(str(path)) is not None and path.stat().st_size == row["size"]
+        return not there and self._held(row) is None
+
     def _taken(self, path: Path, row: dict[str, Any]) -> tuple[bytes, str] | None:
         """The digest of a file of a former copy that is this one, and is now in both; None where there is none."""
+        if (held := self._held(row)) is None:
+            return None
+        file, kept = held
+        self._make_folder(path.parent)
+        path.unlink(missing_ok=True)
+        os.link(file, path)
+        return kept
+
+    def _held(self, row: dict[str, Any]) -> tuple[Path, tuple[bytes, str]] | None:
         wanted = (OF_SOURCE, reader.digest_of(row))
         for folder in self._former:
             file = folder / row["path"]
             kept = digest_of(str(file))
             if kept and (kept == wanted or folder in self._same) and self._is_ours(file.stat(), row["size"]):
-                self._make_folder(path.parent)
-                path.unlink(missing_ok=True)
-                os.link(file, path)
-                return kept
+                return file, kept
         return None
 
     def _is_ours(self, about: os.stat_result, size: int) -> bool:

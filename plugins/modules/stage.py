@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, compositions, stages
+from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, compositions, stages, staging
+from ansible_collections.alluxio.fuse.plugins.module_utils.staging import Window
 
 DOCUMENTATION = r"""
 module: stage
@@ -21,6 +23,7 @@ description:
   - With O(budget), small files are copied first, as many as fit, and the rest is read from O(source).
   - A file that is not what the manifest says is left out, and the copy is not mounted.
   - An interrupted copy goes on where it was. Where O(path) shows the copy of this manifest already, nothing is done.
+  - With O(window) it copies that part of the files alone, and mounts no copy.
 author: [alluxio-fuse]
 attributes:
   check_mode:
@@ -87,6 +90,18 @@ options:
     description: With O(state=absent), whether the copy is taken away from its readers, too.
     type: bool
     default: false
+  window:
+    description: Which of several windows on the dataset is copied, C(place) of C(windows); the dataset is staged whole.
+    type: dict
+  lacking:
+    description:
+      - A file, for the paths of O(window) that the node lacks, a line each. Nothing is copied then. Names that a line
+        cannot hold are left out, and what does not fit in O(most).
+    type: path
+  most:
+    description: Bytes of files that O(lacking) names at most; the workers are to hold them.
+    type: int
+    default: 0
   state:
     description: V(absent) unmounts it. The copy on the medium stays.
     type: str
@@ -95,6 +110,17 @@ options:
 """
 
 EXAMPLES = r"""
+- name: Say which files of the second of five windows are not on the node
+  alluxio.fuse.stage:
+    manifest: /var/lib/alluxio-fuse/manifests/imagenet.jsonl
+    source: /var/lib/alluxio-fuse/fuse/imagenet/data
+    folder: /var/lib/alluxio-fuse/stage/imagenet
+    assignments: /var/lib/alluxio-fuse/assignments
+    path: /mnt/alluxio-fuse/imagenet/data
+    window: {place: 1, windows: 5}
+    lacking: /var/lib/alluxio-fuse/assignments/window
+    most: 1073741824
+
 - name: Stage a dataset in memory
   alluxio.fuse.stage:
     manifest: /var/lib/alluxio-fuse/manifests/imagenet.jsonl
@@ -106,6 +132,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 complete: {description: Whether the copy is whole., type: bool, returned: state is present}
+lacking: {description: How many files of the window the node lacks., type: int, returned: O(lacking) is given}
 staged:
   description:
     - C(files) and C(bytes) of the copy, of how many files the digest is the source's (C(of_source)), and of a part how
@@ -131,16 +158,48 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     """Copies and mounts; the module's answer."""
     said = module.params
     wanted = stages.Wanted(**{key: said[key] for key in WANTED if key in said})
+    if said.get("window"):
+        return window(module, wanted, Window(**said["window"]))
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
     with assignments.alone(said["assignments"]):
         assignments.assign(said["assignments"], wanted)
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
-    if kept.complete and kept.problems:
-        wrong = "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
-        module.fail_json(msg=f"not staged, as these files are not what the manifest says: {wrong}", **_answer(kept))
-    return _answer(kept)
+    return _right(module, _answer(kept), kept)
+
+
+def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[str, Any]:
+    """Copies a window, or says what of it the node lacks; the module's answer."""
+    said = module.params
+    if said["lacking"]:
+        count = _write_lacking(said["lacking"], stages.lacking(wanted, part), said["most"])
+        return {"changed": False, "lacking": count}
+    if module.check_mode:
+        return {"changed": any(stages.lacking(wanted, part))}
+    with assignments.alone(said["assignments"]):
+        copied = stages.bring(wanted, part, said["seconds"] or float("inf"))
+    staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
+    return _right(module, {"changed": copied.copied > 0, "complete": copied.complete, "staged": staged}, copied)
+
+
+def _write_lacking(file: str, found: Iterator[tuple[str, int]], most: int) -> int:
+    """How many of the files were written, a line each; there is room for so many bytes of them."""
+    count = 0
+    with Path(file).open("w", encoding="utf-8", errors="surrogateescape") as lines:
+        for path, size in found:
+            if path.isprintable() and size <= most:
+                lines.write(f"{path}\n")
+                count, most = count + 1, most - size
+    return count
+
+
+def _right(module: AnsibleModule, answer: dict[str, Any], copied: stages.Kept | staging.Staged) -> dict[str, Any]:
+    """The answer; the module has failed where all was looked at, and some is not what the manifest says."""
+    if copied.complete and copied.problems:
+        wrong = "; ".join(f"{one['path']}: {one['problem']}" for one in copied.problems)
+        module.fail_json(msg=f"not staged, as these files are not what the manifest says: {wrong}", **answer)
+    return answer
 
 
 def absent(module: AnsibleModule) -> dict[str, Any]:
@@ -175,6 +234,9 @@ def main() -> None:
             "seed": {"type": "int", "default": 0},
             "assignments": {"type": "path", "required": True},
             "seconds": {"type": "float", "default": 0},
+            "window": {"type": "dict"},
+            "lacking": {"type": "path"},
+            "most": {"type": "int", "default": 0},
             "in_use": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },

@@ -13,6 +13,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.warm_tasks import Nod
 from alluxio_fuse import keeper, names, programs, stages
 from alluxio_fuse.containers import containers, owned_item
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.intent.work import Warm
 from alluxio_fuse.plan.parts import PlannedStage
 from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.rules.stage import PER_FILE
@@ -142,6 +143,32 @@ def orders(wish: Mapping[str, Any] | None, action: str | None, task: str, new: s
     }
 
 
+def stage_windows(plan: Plan) -> list[dict[str, Any]]:
+    """The windows in which all hosts copy datasets that workers do not hold at once, in the order of copying.
+
+    Each is {dataset, place, windows, most, load, evict}: workers hold `most` bytes, and the last two are `orders` for
+    what they do before and after the hosts copy it. The names of these tasks want a time before them, and the list of
+    files is each host's own.
+    """
+    most = sum(tier["bytes"] for tier in _tiers(plan))
+    return [
+        {
+            "dataset": dataset,
+            "place": place,
+            "windows": windows,
+            "most": most,
+            "load": _of_window(dataset, f"{dataset}-{place + 1}-load", evict=False),
+            "evict": _of_window(dataset, f"{dataset}-{place + 1}-evict", evict=True),
+        }
+        for dataset, windows in plan.fleet["stage_windows"].amount.items()
+        for place in range(windows)
+    ]
+
+
+def _of_window(dataset: str, task: str, *, evict: bool) -> dict[str, Any]:
+    return orders(Warm(datasets=[dataset], evict=evict).model_dump(), None, "", task)
+
+
 def _node(plan: Plan, host: str) -> Node:
     state_dir = _state_dir(plan, host)
     fuse = plan.mounts(host)
@@ -151,14 +178,18 @@ def _node(plan: Plan, host: str) -> Node:
         datasets={
             one["name"]: _place(one, fuse[one["name"]].get("stage")) for one in plan.datasets if one["name"] in fuse
         },
-        tiers=[
-            {"host": node, "medium": tier.medium, "bytes": tier.quota}
-            for node, services in plan.nodes.items()
-            if "worker" in services
-            for tier in services["worker"]["tiers"].amount
-        ],
+        tiers=_tiers(plan),
         assignments=f"{state_dir}/{keeper.ASSIGNMENTS}",
     )
+
+
+def _tiers(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {"host": node, "medium": tier.medium, "bytes": tier.quota}
+        for node, services in plan.nodes.items()
+        if "worker" in services
+        for tier in services["worker"]["tiers"].amount
+    ]
 
 
 def _back(plan: Plan) -> str:

@@ -29,8 +29,11 @@ def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
     if not fleet.runs_cluster:
         return 1.0
     total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
-    capacity = sum(planned.layout.tier_capacity * HIGH for planned in plans.values())
-    return min(1.0, capacity / total) if total else 0.0
+    return min(1.0, _worker_room(plans) / total) if total else 0.0
+
+
+def _worker_room(plans: Mapping[str, NodePlan]) -> float:
+    return sum(planned.layout.tier_capacity * HIGH for planned in plans.values())
 
 
 def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
@@ -98,7 +101,20 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
         "warm_strategy": _per_dataset(
             fleet,
             lambda s: understore.warm_strategy(
-                share[s.name], client[s.name], own_workers=fleet.runs_cluster, through_cluster=s.through_cluster
+                share[s.name],
+                client[s.name],
+                own_workers=fleet.runs_cluster,
+                through_cluster=s.through_cluster,
+                copied=staged[s.name] == 1,
+            ),
+        ),
+        "stage_windows": _per_dataset(
+            fleet,
+            lambda s: understore.stage_windows(
+                s.size,
+                _worker_room(plans) - sum(one.size for one in fleet.shapes if one.pin and one is not s),
+                share[s.name],
+                len(mounted) if staged[s.name] == 1 and s.through_cluster and fleet.runs_cluster else 0,
             ),
         ),
         "staleness": _per_dataset(fleet, _staleness),

@@ -51,3 +51,51 @@ def test_a_copy_is_made_once_and_compared_after_a_restart(said: dict[str, Any]) 
     assert (Path(said["path"]) / "train/7").read_bytes() == bytes([7]) * 100
     assert staging.digest_of(str(file)) is not None
     assert not present(said)["changed"]
+
+
+def test_windows_bring_every_file_once_before_the_copy_is_shown(said: dict[str, Any], tmp_path: Path) -> None:
+    """Of a window only what the node lacks is listed; the path shows the source until the copy is whole."""
+    listed, windows = tmp_path / "listed", 3
+    names = []
+    for place in range(windows):
+        window = said | {"window": {"place": place, "windows": windows}, "lacking": "", "most": 2000}
+        told = present(window | {"lacking": str(listed)})
+        lines = listed.read_text().split()
+        assert told == {"changed": False, "lacking": len(lines)}
+        names += lines
+        assert present(window, check_mode=True)["changed"]
+        Path(said["assignments"]).mkdir(exist_ok=True)
+        brought = present(window)
+        assert (brought["complete"], brought["staged"]["files"]) == (True, len(lines))
+        assert not present(window)["changed"]
+        assert present(window | {"lacking": str(listed)})["lacking"] == 0
+        assert (Path(said["path"]) / "train/7").samefile(Path(said["source"]) / "train/7")
+    assert sorted(names) == sorted(f"train/{number}" for number in range(20))
+    assert list(Path(said["assignments"]).iterdir()) == []  # the keeper copies nothing meanwhile
+    whole = present(said)
+    assert (whole["changed"], whole["staged"]["files"]) == (True, 20)
+    assert not (Path(said["path"]) / "train/7").samefile(Path(said["source"]) / "train/7")
+
+
+def test_a_window_lists_no_more_than_workers_hold(said: dict[str, Any], tmp_path: Path) -> None:
+    """The rest each node reads itself."""
+    window = {"window": {"place": 0, "windows": 1}, "lacking": str(tmp_path / "listed"), "most": 1050}
+    assert present(said | window)["lacking"] == 10
+    assert len((tmp_path / "listed").read_text().split()) == 10
+
+
+def test_a_window_with_other_bytes_is_refused(said: dict[str, Any]) -> None:
+    Path(said["assignments"]).mkdir()
+    (Path(said["source"]) / "train/7").write_bytes(b"x" * 100)
+    failures = []
+
+    class Module(SimpleNamespace):
+        def fail_json(self, **answer: Any) -> None:
+            failures.append(answer["msg"])
+
+    for place in range(2):
+        window = {"window": {"place": place, "windows": 2}, "lacking": ""}
+        module: Any = Module(params=said | window, check_mode=False)
+        stage.present(module)
+    assert len(failures) == 1
+    assert "train/7: its bytes are not those of the manifest" in failures[0]

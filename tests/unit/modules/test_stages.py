@@ -16,6 +16,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     mount_table,
     scrub,
     stages,
+    staging,
     users,
 )
 from manifests import save
@@ -246,6 +247,27 @@ def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, 
         assignments.assign(folder, whole)
     assert kept.go_round() == [f"{whole.path}: {SMALL + LARGE + 1} of {SMALL + LARGE + 1} files staged"]
     assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
+
+
+def test_the_keeper_leaves_windows_that_are_being_brought(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    assignments.assign(folder, whole)
+    kept = keeper.Keeper(folder)
+    kept.go_round()
+    (Path(whole.source) / f"{TRAIN}/new").write_bytes(b"new")
+    save(Path(whole.source), Path(whole.manifest).with_suffix(".new")).replace(whole.manifest)
+    windows = [staging.Window(place, 2) for place in range(2)]
+    brought = 0
+    for window in windows:
+        brought += stages.bring(whole, window).files
+        assert kept.go_round() == []
+    assert brought == SMALL + LARGE + 1
+    assert [list(stages.lacking(whole, window)) for window in windows] == [[], []]
+    assert not (Path(whole.path) / f"{TRAIN}/new").exists()
+    assert stages.keep(whole).former == []
+    assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
+    (generation,) = Path(whole.folder).glob(f"*/{stages.FILES}")
+    assert {one.name for one in Path(whole.folder).iterdir()} == {generation.parent.name, stages.VIEW}
 
 
 def test_any_file_is_compared_one_day(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
+from alluxio_fuse.plan.views.table import plan_table
 from alluxio_fuse.targets import targets
 
 SET: dict[str, Any] = {"name": "set", "source": "file:///data/set", "files": 1000, "bytes": "1Gi", "stage": "require"}
@@ -335,3 +336,43 @@ def test_fuse_of_a_copy_needs_no_index_of_the_whole() -> None:
         for wish in ("off", "require")
     ]
     assert heaps[1] < heaps[0] / 2
+
+
+def windows(*datasets: dict[str, Any], nodes: int = 2, quota: str = "256Mi") -> Any:
+    said = {"alluxio_datasets": [*datasets] or [SET], "alluxio_overrides": {"worker.tier_quota": quota}}
+    return plan(fleet(nodes, {"alluxio_platform": "kubernetes", **said}, memory=64)).fleet
+
+
+def test_what_workers_do_not_hold_is_copied_in_windows() -> None:
+    """Two nodes with 256 MiB each, of which a window of 1 GiB takes half of what is used; three hold more."""
+    two, three = windows()["stage_windows"], windows(nodes=3)["stage_windows"]
+    assert (two.amount, three.amount) == ({"set": 5}, {"set": 3})
+    assert "each window is loaded once, copied by 2 nodes, and given up" in two.why
+    assert windows()["warm_strategy"].amount == {"set": []}
+
+
+@pytest.mark.parametrize(
+    ("made", "why", "steps"),
+    [
+        (lambda: windows(quota="2Gi"), "workers hold the whole set", ["load"]),
+        (lambda: windows(nodes=1), "no two nodes", []),
+        (lambda: windows({**SET, "stage": "off"}), "no two nodes", ["load", "read-through"]),
+        (
+            lambda: windows(SET, named("other", bytes="500Mi", cache={"pin": True}, stage="off")),
+            "too little",
+            [],
+        ),
+    ],
+    ids=["held", "one node", "not staged", "pinned"],
+)
+def test_other_sets_are_copied_as_they_come(made: Any, why: str, steps: list[str]) -> None:
+    found = made()
+    assert found["stage_windows"].amount["set"] == 0
+    assert why in found["stage_windows"].parts["set"].why
+    assert found["warm_strategy"].amount["set"] == steps
+
+
+def test_the_table_says_in_how_many_windows() -> None:
+    said = {"alluxio_datasets": [SET], "alluxio_overrides": {"worker.tier_quota": "256Mi"}}
+    lines = plan_table(plan(fleet(2, {"alluxio_platform": "kubernetes", **said}, memory=64)))
+    assert [line for line in lines if line.startswith("set: 5 windows: workers hold 50%")], lines

@@ -1,5 +1,6 @@
 """What the under store is asked for: requests and bytes, counted before they happen."""
 
+import math
 from typing import Final
 
 from alluxio_fuse.plan.rules.caches import BLOCK
@@ -7,6 +8,7 @@ from alluxio_fuse.plan.units import format_size
 from alluxio_fuse.plan.values import rule
 
 KEYS_PER_LIST: Final = 1000
+MOST_WINDOWS: Final = 100  # each took a minute in the lab beside its bytes: two tasks begin and end on every node
 
 
 @rule(f"one GET per block, a block being {BLOCK >> 20} MiB or a file; one LIST per 1000 names")
@@ -47,18 +49,39 @@ def staleness(sync: int, metadata: int, kernel: int, bound: int | None, source: 
 
 @rule("Alluxio 2.9.4: fs load reads each block once into one worker")
 def warm_strategy(
-    resident: float, client_cached: float, *, own_workers: bool = True, through_cluster: bool = True
+    resident: float,
+    client_cached: float,
+    *,
+    own_workers: bool = True,
+    through_cluster: bool = True,
+    copied: bool = False,
 ) -> tuple[list[str], str]:
-    """Steps of the warm-up."""
+    """Steps of the warm-up; copied: each node stages the whole set."""
     if not through_cluster:
         return [], "read without a cluster: the page cache of each node is all there is to fill, and readers fill it"
     if not own_workers:
         steps = ["read-through"] if client_cached > 0 else []
         return steps, "the cluster elsewhere loads its own workers; reading through each mount fills its client cache"
+    if copied and resident < 1:
+        return [], f"workers hold {resident:.0%}, and each node copies the whole set: loading it first reads it twice"
     steps = (["load"] if resident > 0 else []) + (["read-through"] if client_cached > 0 else [])
     if resident < 1:
         return steps, f"workers hold {resident:.0%}: loading fills them, the rest stays in the under store"
     return steps, "load each block into one worker, then read through each mount to fill its client cache"
+
+
+@rule("a window takes half of what workers hold beside pinned sets: blocks are placed by hash, and not evenly")
+def stage_windows(size: int, room: float, resident: float, copied_by: int) -> tuple[int, str]:
+    """In how many windows the nodes copy a set; 0: each copies it as it comes. room: bytes of all workers."""
+    if copied_by < 2:
+        return 0, "no two nodes copy the whole set"
+    if resident == 1:
+        return 0, "workers hold the whole set: it is loaded once, and copied from there"
+    if room <= 0 or 2 * size / room > MOST_WINDOWS:
+        left = format_size(max(0, round(room)))
+        return 0, f"workers have {left} beside pinned sets, too little: each node reads the set from the store"
+    why = f"workers hold {resident:.0%}: each window is loaded once, copied by {copied_by} nodes, and given up"
+    return math.ceil(2 * size / room), why
 
 
 @rule("blocks are placed by hash with one shard: readers of one block ask one worker")

@@ -25,6 +25,9 @@ def plan_table(plan: Plan) -> list[str]:
         f"profile {plan.profile} · Alluxio {fleet['alluxio_version']} · {_count(len(plan.nodes), 'node')}"
     )
     output.print(_datasets(fleet))
+    for name, windows in plan.fleet["stage_windows"].amount.items():
+        if windows:
+            output.print(f"{name}: {windows} windows: {plan.fleet['stage_windows'].parts[name].why}")
     kinds = _kinds(plan)
     for hosts, services in kinds[:SHOWN_KINDS]:
         output.print(_memory(hosts, services))
