@@ -14,7 +14,7 @@ from alluxio_fuse.plan import Plan
 from alluxio_fuse.programs import SPARE_MILLICPU, Folder
 
 COMPONENT: Final = "warm"
-KEPT_S: Final = 3600  # of a Job that has ended, so that its log can be read
+KEPT_S: Final = 600  # of a Job that has ended, so that its log can be read; windows make two a minute for each node
 _NAME: Final = 63  # characters of a Job's name, which is a label of its pods
 _KILLS: Final = 20  # of the pod of one node
 _CONFIGURE: Final = "configure-fuse"  # the chart's name of the container that writes the configuration
