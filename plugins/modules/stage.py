@@ -95,8 +95,8 @@ options:
     type: dict
   lacking:
     description:
-      - A file, for the paths of O(window) that the node lacks, a line each. Nothing is copied then. Names that a line
-        cannot hold are left out, and what does not fit in O(most).
+      - A file, for the paths of O(window) that the node lacks, a line each. Nothing is copied then. Files that the
+        manifest leaves out of warm-up are not in it, nor is what does not fit in O(most).
     type: path
   most:
     description: Bytes of files that O(lacking) names at most; the workers are to hold them.
@@ -188,7 +188,7 @@ def _write_lacking(file: str, found: Iterator[tuple[str, int]], most: int) -> in
     count = 0
     with Path(file).open("w", encoding="utf-8", errors="surrogateescape") as lines:
         for path, size in found:
-            if path.isprintable() and size <= most:
+            if size <= most:
                 lines.write(f"{path}\n")
                 count, most = count + 1, most - size
     return count

@@ -23,7 +23,7 @@ class Staged:
     datasets: {name, source: its FUSE mount, manifest, folder, path, parent: {path, uid, gid, mode}, budget, per_file}.
     folders: that readers enter, as items of the module `files`. files: the programs of the keeper, likewise. keeper:
     its container or unit, as `alluxio_fuse.programs.placed` has it; none where nothing is staged or the chart has a pod
-    of it. owned: items of the ownership record, in the order of making.
+    of it. owned: items of the ownership record, in the order of making. assignments: folder of what is staged here.
     """
 
     datasets: list[dict[str, Any]]
@@ -31,6 +31,7 @@ class Staged:
     files: list[dict[str, Any]]
     keeper: dict[str, Any] | None
     owned: list[dict[str, Any]]
+    assignments: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ def staged(plan: Plan, host: str) -> Staged:
     if datasets:
         parts = (keeper.ASSIGNMENTS, keeper.PROGRAM)
         owned += [owned_item(ROLE, "directory", f"{state_dir}/{part}", True, False) for part in parts]
-    return Staged(datasets, folders, files, kept, [*owned, *programs.owned(plan, ROLE, kept)])
+    owned += programs.owned(plan, ROLE, kept)
+    return Staged(datasets, folders, files, kept, owned, f"{state_dir}/{keeper.ASSIGNMENTS}")
 
 
 def stage_left(planned: Items, owned: Items) -> list[dict[str, Any]]:

@@ -84,6 +84,15 @@ def test_a_window_lists_no_more_than_workers_hold(said: dict[str, Any], tmp_path
     assert len((tmp_path / "listed").read_text().split()) == 10
 
 
+def test_a_name_with_two_lines_is_on_no_list_and_is_copied(said: dict[str, Any], tmp_path: Path) -> None:
+    Path(said["assignments"]).mkdir()
+    (Path(said["source"]) / "train/two\nlines").write_bytes(b"two")
+    save(Path(said["source"]), Path(said["manifest"]))
+    window = said | {"window": {"place": 0, "windows": 1}, "lacking": "", "most": 1 << 20}
+    assert present(window | {"lacking": str(tmp_path / "listed")})["lacking"] == 20
+    assert present(window)["staged"]["files"] == 21
+
+
 def test_a_window_with_other_bytes_is_refused(said: dict[str, Any]) -> None:
     Path(said["assignments"]).mkdir()
     (Path(said["source"]) / "train/7").write_bytes(b"x" * 100)

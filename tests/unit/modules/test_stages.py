@@ -234,13 +234,19 @@ def test_the_keeper_goes_on_with_a_copy_that_takes_long(whole: stages.Wanted, tm
     reads_right(whole)
 
 
-def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, tmp_path: Path) -> None:
-    folder = str(tmp_path / "assignments")
+def keeper_of_a_former_set(whole: stages.Wanted, folder: str) -> keeper.Keeper:
+    """It has staged the set as it was; there is a file more now, in the source and in the manifest."""
     assignments.assign(folder, whole)
     kept = keeper.Keeper(folder)
     kept.go_round()
     (Path(whole.source) / f"{TRAIN}/new").write_bytes(b"new")
     save(Path(whole.source), Path(whole.manifest).with_suffix(".new")).replace(whole.manifest)
+    return kept
+
+
+def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    kept = keeper_of_a_former_set(whole, folder)
     assert kept.go_round() == []
     assert not (Path(whole.path) / f"{TRAIN}/new").exists()
     for _ in range(2):
@@ -250,12 +256,7 @@ def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, 
 
 
 def test_the_keeper_leaves_windows_that_are_being_brought(whole: stages.Wanted, tmp_path: Path) -> None:
-    folder = str(tmp_path / "assignments")
-    assignments.assign(folder, whole)
-    kept = keeper.Keeper(folder)
-    kept.go_round()
-    (Path(whole.source) / f"{TRAIN}/new").write_bytes(b"new")
-    save(Path(whole.source), Path(whole.manifest).with_suffix(".new")).replace(whole.manifest)
+    kept = keeper_of_a_former_set(whole, str(tmp_path / "assignments"))
     windows = [staging.Window(place, 2) for place in range(2)]
     brought = 0
     for window in windows:
