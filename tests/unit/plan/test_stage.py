@@ -376,3 +376,22 @@ def test_the_table_says_in_how_many_windows() -> None:
     said = {"alluxio_datasets": [SET], "alluxio_overrides": {"worker.tier_quota": "256Mi"}}
     lines = plan_table(plan(fleet(2, {"alluxio_platform": "kubernetes", **said}, memory=64)))
     assert [line for line in lines if line.startswith("set: 5 windows: workers hold 50%")], lines
+
+
+@pytest.mark.parametrize(
+    ("said", "memory", "line"),
+    [
+        ({}, 64, "staged of set, at /mnt/alluxio-fuse/set/data: the whole set on memory, "),
+        (
+            {"stage": "auto", "bytes": "100Gi"},
+            64,
+            "staged of set, at /mnt/alluxio-fuse/set/data: nothing: no medium has room for ",
+        ),
+        ({"stage": "off"}, 64, ""),
+    ],
+    ids=["whole", "nothing", "off"],
+)
+def test_the_table_says_what_is_staged(said: dict[str, Any], memory: int, line: str) -> None:
+    variables = {"alluxio_platform": "kubernetes", "alluxio_datasets": [SET | said]}
+    found = [one for one in plan_table(plan(fleet(2, variables, memory=memory))) if one.startswith("staged of")]
+    assert {one[: len(line)] for one in found} == ({line} if line else set())

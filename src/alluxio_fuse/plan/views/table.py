@@ -32,6 +32,10 @@ def plan_table(plan: Plan) -> list[str]:
     for hosts, services in kinds[:SHOWN_KINDS]:
         output.print(_memory(hosts, services))
         output.print(_services(services))
+        for name, service in services.items():
+            if "stage" in service:
+                copy = service["stage"]
+                output.print(f"staged of {name.removeprefix('fuse/')}, at {copy.amount.path}: {copy.why}")
     if len(kinds) > SHOWN_KINDS:
         output.print(f"and {len(kinds) - SHOWN_KINDS} more kinds of nodes: see plan.json")
     output.print(f"gate: {_gate(fleet['gate'])}")
