@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
 
@@ -49,7 +50,7 @@ def assigned_at(folder: str, path: str) -> Wanted | None:
 
 def assigned(folder: str) -> list[Wanted]:
     """All that is wanted on this node."""
-    return [Wanted(**json.loads(file.read_text(encoding="utf-8"))) for file in sorted(Path(folder).glob("*.json"))]
+    return [_wanted(json.loads(file.read_text(encoding="utf-8"))) for file in sorted(Path(folder).glob("*.json"))]
 
 
 @contextmanager
@@ -81,6 +82,11 @@ def _drop_chosen(file: Path, but: str = "") -> None:
     for one in file.parent.glob(f"{file.stem}-*{CHOSEN}"):
         if str(one) != but:
             one.unlink()
+
+
+def _wanted(said: dict[str, Any]) -> Wanted:
+    """What a file says; an earlier version wrote a `seed`, which is now the manifest's."""
+    return Wanted(**{key: value for key, value in said.items() if key != "seed"})
 
 
 def _file(folder: str, path: str) -> Path:

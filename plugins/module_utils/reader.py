@@ -106,6 +106,12 @@ def is_read(row: dict[str, Any]) -> bool:
     return row["type"] == "file" and not row.get("left_out") and not row.get("unreadable")
 
 
+def seed_of(header: dict[str, Any]) -> int:
+    """The seed of a manifest: in its order files are measured, cached and staged."""
+    seed: int = header["digested"]["seed"]
+    return seed
+
+
 def select(header: dict[str, Any], entries: list[Entry], seed: int, selection: Selection) -> list[Entry]:
     """The selected files, in an order that depends on seed and paths alone, so that slices of one seed are disjoint."""
     limit = header["large_bytes"]

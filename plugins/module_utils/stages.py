@@ -40,9 +40,9 @@ class Wanted:
 
     manifest: of the dataset. source: its FUSE mount. folder: on the medium, "" where nothing is staged here and `path`
     shows the mount. uid, gid, mode: of those who read it. budget: bytes of the medium for a part, of which each file
-    takes `per_file` beside its blocks; 0 is the whole dataset. seed: of the order in which a part is chosen. chosen: a
-    file with the paths of a part, a line of JSON each, in place of a budget; its name ends in a digest of them.
-    bandwidth: bytes a second at which it is copied, 0 without a limit.
+    takes `per_file` beside its blocks; 0 is the whole dataset. chosen: a file with the paths of a part, a line of JSON
+    each, in place of a budget; its name ends in a digest of them. bandwidth: bytes a second at which it is copied, 0
+    without a limit.
     """
 
     manifest: str
@@ -55,7 +55,6 @@ class Wanted:
     processes: int = 4
     budget: int = 0
     per_file: int = 0
-    seed: int = 0
     chosen: str = ""
     bandwidth: int = 0
 
@@ -280,7 +279,7 @@ def _generation(header: dict[str, Any], wanted: Wanted) -> str:
         return f"{whole}-{Path(wanted.chosen).stem.rpartition('-')[2]}"
     if not wanted.budget:
         return whole
-    part = hashlib.sha256(f"{wanted.budget} {wanted.per_file} {wanted.seed}".encode()).hexdigest()
+    part = hashlib.sha256(f"{wanted.budget} {wanted.per_file} {reader.seed_of(header)}".encode()).hexdigest()
     return f"{whole}-{part[:8]}"
 
 
@@ -331,8 +330,8 @@ def _copy(
 
 def _part(wanted: Wanted) -> staging.Part | None:
     if wanted.chosen:
-        return staging.chosen_part(wanted.manifest, wanted.chosen, wanted.seed)
-    return staging.part(wanted.manifest, wanted.budget, wanted.per_file, wanted.seed) if wanted.budget else None
+        return staging.chosen_part(wanted.manifest, wanted.chosen)
+    return staging.part(wanted.manifest, wanted.budget, wanted.per_file) if wanted.budget else None
 
 
 def _write_names(wanted: Wanted, generation: Path) -> None:

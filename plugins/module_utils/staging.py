@@ -179,10 +179,10 @@ def attribute(digest: str) -> str:
     return f"{DIGEST}{reader.algorithm_of(digest)}"
 
 
-def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
+def part(manifest: str, budget: int, per_file: int) -> Part:
     """What of a dataset a medium of `budget` bytes holds beside its names, each of which takes `per_file` bytes.
 
-    Small files come first, and within a kind those that a check with this seed reads first. ValueError where there
+    Small files come first, and within a kind those that a check reads first. ValueError where there
     are links: what they lead to is known where they are followed, and names are made before that.
     """
     header, entries = reader.load(manifest)
@@ -192,7 +192,7 @@ def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
     paths: set[str] = set()
     kinds = dict.fromkeys(KINDS, 0)
     for kind in KINDS:
-        for entry in reader.select(header, entries, seed, reader.Selection(kind, 0, None)):
+        for entry in reader.select(header, entries, reader.seed_of(header), reader.Selection(kind, 0, None)):
             left -= -(-entry.size // BLOCK) * BLOCK + per_file
             if left < 0:
                 return Part(frozenset(paths), kinds)
@@ -201,7 +201,7 @@ def part(manifest: str, budget: int, per_file: int, seed: int) -> Part:
     return Part(frozenset(paths), kinds)
 
 
-def chosen_part(manifest: str, chosen: str, seed: int) -> Part:
+def chosen_part(manifest: str, chosen: str) -> Part:
     """What a file of paths, a line of JSON each, has of a dataset; of each kind, those that a check reads first."""
     header, entries = reader.load(manifest)
     if header["entries"].get("link"):
@@ -210,7 +210,7 @@ def chosen_part(manifest: str, chosen: str, seed: int) -> Part:
         paths = frozenset(map(json.loads, lines))
     kinds = {}
     for kind in KINDS:
-        order = reader.select(header, entries, seed, reader.Selection(kind, 0, None))
+        order = reader.select(header, entries, reader.seed_of(header), reader.Selection(kind, 0, None))
         kinds[kind] = sum(1 for _ in takewhile(lambda entry: entry.path in paths, order))
     return Part(paths, kinds)
 

@@ -55,7 +55,7 @@ def present(wanted: Wanted) -> frozenset[str]:
         with Path(wanted.chosen).open(encoding="ascii") as lines:
             return frozenset(map(json.loads, lines))
     if wanted.budget:
-        return staging.part(wanted.manifest, wanted.budget, wanted.per_file, wanted.seed).paths
+        return staging.part(wanted.manifest, wanted.budget, wanted.per_file).paths
     return frozenset(_sizes(wanted)) if wanted.folder else frozenset()
 
 

@@ -15,7 +15,7 @@ module: local_copy
 short_description: Copies files of a dataset from its mount to the local disk
 description:
   - What the mount is compared with where the source is no folder of the node.
-  - Copies the first small files of the seeded order, the same that a pass with that seed reads.
+  - Copies the first small files of the seeded order, the same that a pass reads.
   - The copies' digests are compared with the manifest, so that the disk is not measured with wrong bytes.
 author: [alluxio-fuse]
 attributes:
@@ -35,10 +35,6 @@ options:
     required: true
   files:
     description: How many small files to copy.
-    type: int
-    default: 0
-  seed:
-    description: Seed of the order.
     type: int
     default: 0
   state:
@@ -73,7 +69,6 @@ def main() -> None:
             "root": {"type": "path"},
             "path": {"type": "path", "required": True},
             "files": {"type": "int", "default": 0},
-            "seed": {"type": "int", "default": 0},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
         required_if=[("state", "present", ["manifest", "root"])],
@@ -87,7 +82,7 @@ def main() -> None:
             shutil.rmtree(target, ignore_errors=True)
         module.exit_json(changed=existed)
     header, entries = reader.load(params["manifest"])
-    files = reader.select(header, entries, params["seed"], reader.Selection("small", 0, params["files"]))
+    files = reader.select(header, entries, reader.seed_of(header), reader.Selection("small", 0, params["files"]))
     try:
         copies.make(params["root"], files, target)
     except OSError as error:

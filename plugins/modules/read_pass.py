@@ -44,10 +44,6 @@ options:
     description: Addresses (C(host:port)) of the web ports of C(fuse), C(worker) and C(master), each a list.
     type: dict
     default: {}
-  seed:
-    description: Seed of the order that slices are cut from, and of the shuffles.
-    type: int
-    default: 0
   readers:
     description: Processes that read.
     type: int
@@ -120,7 +116,6 @@ def main() -> None:
         argument_spec={
             "manifest": {"type": "path", "required": True},
             "metrics": {"type": "dict", "default": {}},
-            "seed": {"type": "int", "default": 0},
             "readers": {"type": "int", "default": 4},
             "passes": {"type": "list", "elements": "dict", "required": True},
             "seconds": {"type": "float"},
@@ -180,13 +175,13 @@ def _repeated(one: dict[str, Any], header: dict[str, Any], entries: list[reader.
     files = reader.select(
         header,
         entries,
-        params["seed"],
+        reader.seed_of(header),
         reader.Selection(one.get("select", one["kind"]), one.get("first", 0), one.get("last")),
     )
     speeds: list[float] = []
     counted: list[dict[str, Any]] = []
     while True:
-        result = _measure(one, reader.shuffled(files, f"{params['seed']}/{one['name']}/{len(speeds)}"), params)
+        result = _measure(one, reader.shuffled(files, f"{reader.seed_of(header)}/{one['name']}/{len(speeds)}"), params)
         speeds.append(result["mb_per_s"])
         counted.append(result["counters"])
         agreed = len(speeds) > 1 and abs(speeds[-1] - speeds[-2]) <= one.get("agree", 1) * speeds[-2]

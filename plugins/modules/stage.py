@@ -73,10 +73,6 @@ options:
     description: Bytes of the medium that each file takes beside its blocks.
     type: int
     default: 0
-  seed:
-    description: Of the order in which files are chosen for a part; small ones come first.
-    type: int
-    default: 0
   assignments:
     description:
       - Folder of what is staged on the node, which the keeper goes by after this module.
@@ -231,7 +227,6 @@ def main() -> None:
             "processes": {"type": "int", "default": 4},
             "budget": {"type": "int", "default": 0},
             "per_file": {"type": "int", "default": 0},
-            "seed": {"type": "int", "default": 0},
             "assignments": {"type": "path", "required": True},
             "seconds": {"type": "float", "default": 0},
             "window": {"type": "dict"},

@@ -43,7 +43,7 @@ class Training(BaseModel):
 
 
 class CheckSettings(BaseModel):
-    """How it is measured: rounds, reader processes, seed, bytes of each kind, whether caches may be dropped.
+    """How it is measured: rounds, reader processes, bytes of each kind, whether caches may be dropped.
 
     at_once: whether all nodes read at the same time.
     """
@@ -52,7 +52,6 @@ class CheckSettings(BaseModel):
 
     passes: int
     readers: int
-    seed: int
     bytes: int
     disruptive: bool
     profiles: list[Profile] = []

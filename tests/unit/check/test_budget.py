@@ -20,7 +20,7 @@ from alluxio_fuse.plan.intent.work import CheckBudget
 from check.made import HEADER, MOUNT, Made
 
 READ_PASS = Path(__file__).parents[3] / "plugins/modules/read_pass.py"
-HARMLESS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": False}
+HARMLESS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": False}
 DATASET = {
     "mount_point": MOUNT,
     "source": "s3://bucket/set",

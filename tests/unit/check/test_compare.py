@@ -1,5 +1,6 @@
 """Two runs are compared row by row, and a change counts only beyond noise."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from aims import aims
 from alluxio_fuse.check.verdict import Check, check
 from alluxio_fuse.report import compare
 
-SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+SETTINGS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": True}
 
 
 def judged(measured: dict[str, Any], **settings: Any) -> Check:
@@ -51,6 +52,13 @@ def test_unlike_settings_are_said(measured: dict[str, Any], tmp_path: Path, caps
     assert "verdicts PASS, PASS" in said
     with pytest.raises(SystemExit, match="usage"):
         compare.main([])
+
+
+def test_a_result_of_a_version_with_a_seed_of_its_own_is_read(measured: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "check.json"
+    said = json.loads(judged(measured).model_dump_json())
+    file.write_text(json.dumps(said | {"settings": said["settings"] | {"seed": 2012}}))
+    assert compare.load(str(tmp_path)) == judged(measured)
 
 
 def test_aims_are_ratios_of_one_run(measured: dict[str, Any]) -> None:

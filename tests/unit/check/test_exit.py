@@ -11,7 +11,7 @@ import yaml
 from alluxio_fuse.check.verdict import check
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+SETTINGS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": True}
 STRICT: dict[str, Any] = {}
 FORGIVING = {"alluxio_check_fail_on": ["FAIL"]}
 

@@ -7,7 +7,7 @@ import pytest
 
 from alluxio_fuse.check.verdict import Check, check
 
-SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+SETTINGS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": True}
 Measured = dict[str, Any]
 
 

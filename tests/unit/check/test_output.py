@@ -13,7 +13,7 @@ from alluxio_fuse.check import junit, table
 from alluxio_fuse.check.verdict import Check, check
 from alluxio_fuse.report import html
 
-SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+SETTINGS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": True}
 
 
 @pytest.fixture

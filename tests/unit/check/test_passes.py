@@ -11,7 +11,7 @@ from alluxio_fuse.check import passes, warming
 from alluxio_fuse.check.profiles import KINDS
 from check.made import HEADER, MOUNT
 
-SETTINGS = passes.CheckSettings(passes=5, readers=4, seed=1, bytes=1 << 32, disruptive=True)
+SETTINGS = passes.CheckSettings(passes=5, readers=4, bytes=1 << 32, disruptive=True)
 DATASET = {
     "mount_point": MOUNT,
     "source": "file:///data",

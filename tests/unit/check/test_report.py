@@ -9,7 +9,7 @@ import pytest
 from alluxio_fuse.check.verdict import Check, check
 from alluxio_fuse.report import html
 
-SETTINGS = {"passes": 5, "readers": 4, "seed": 1, "bytes": 1 << 32, "disruptive": True}
+SETTINGS = {"passes": 5, "readers": 4, "bytes": 1 << 32, "disruptive": True}
 ABOUT = {"machine": {"cpus": 2}, "plan": {"heap": {"amount": "2 GiB", "why": "a <quarter>"}}, "again": "make check"}
 VOID = {"meta", "line", "rect", "circle", "polyline"}
 

@@ -36,9 +36,10 @@ def test_pages_that_are_gone_by_accident_are_read_again(
     monkeypatch.setattr(reader, "timed", counted)
     header = {
         "version": 1,
+        "digested": {"seed": 1},
         "small": {"files": 1, "bytes": 3},
         "large": {"files": 0, "bytes": 0},
         "large_bytes": 1 << 24,
     }
-    result = read_pass.measure(one, header, files, {"seed": 1, "readers": 1, "metrics": {}})
+    result = read_pass.measure(one, header, files, {"readers": 1, "metrics": {}})
     assert (len(done) - 1, result["resident_before"]) == (reads, resident)

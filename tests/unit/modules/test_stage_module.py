@@ -27,7 +27,7 @@ def said(tmp_path: Path) -> Iterator[dict[str, Any]]:
     subprocess.run(["mount", "--bind", str(source), str(source)], check=True)
     rights = {"uid": os.geteuid(), "gid": os.getegid(), "mode": "0755", "processes": 2, "seconds": 0.0}
     places = {"manifest": str(manifest), "source": str(source), "folder": str(tmp_path / "stage"), "path": str(path)}
-    part = {"budget": 0, "per_file": 100, "seed": 7, "assignments": str(tmp_path / "assignments"), "in_use": False}
+    part = {"budget": 0, "per_file": 100, "assignments": str(tmp_path / "assignments"), "in_use": False}
     yield {**rights, **places, **part}
     subprocess.run(["umount", "--lazy", "--quiet", str(path)], check=False)
     subprocess.run(["umount", "--lazy", str(source)], check=True)

@@ -55,7 +55,7 @@ def whole(tmp_path: Path) -> Iterator[stages.Wanted]:
 
 @pytest.fixture
 def part(whole: stages.Wanted) -> stages.Wanted:
-    return replace(whole, budget=BUDGET, per_file=1500, seed=7)
+    return replace(whole, budget=BUDGET, per_file=1500)
 
 
 def shown(wanted: stages.Wanted) -> stages.View | None:
@@ -312,3 +312,12 @@ def test_the_keeper_lets_what_is_wrong_rest(whole: stages.Wanted, tmp_path: Path
     assert kind(whole) == "source"
     assert keeper.Keeper(folder).go_round()
     assert kind(whole) == "whole"
+
+
+def test_what_an_earlier_version_assigned_is_still_wanted(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = tmp_path / "assignments"
+    assignments.assign(str(folder), whole)
+    (file,) = folder.glob("*.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"seed": 2012}))
+    (found,) = assignments.assigned(str(folder))
+    assert (found.path, found.folder) == (whole.path, whole.folder)

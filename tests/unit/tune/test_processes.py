@@ -12,7 +12,7 @@ from alluxio_fuse.views.tune import Results, tune_process_passes
 SET = "imagenet-sample"
 PLACE = ("localhost", SET)
 READ = 500_000_000
-SETTINGS = CheckSettings(passes=3, readers=4, seed=1, bytes=1 << 28, disruptive=True)
+SETTINGS = CheckSettings(passes=3, readers=4, bytes=1 << 28, disruptive=True)
 HEADER = {
     "bytes": 1_226_640_000,
     "small": {"files": 4000, "bytes": 458_640_000},

@@ -9,7 +9,7 @@ from alluxio_fuse.plan import plan
 from alluxio_fuse.tune import trials
 
 CURRENT = {"read_ahead_kb": 2048, "max_background": 64, "congestion_threshold": 48}
-SETTINGS = CheckSettings(passes=3, readers=4, seed=1, bytes=1 << 28, disruptive=True)
+SETTINGS = CheckSettings(passes=3, readers=4, bytes=1 << 28, disruptive=True)
 HEADER = {
     "bytes": 1_226_640_000,
     "small": {"files": 4000, "bytes": 458_640_000},
