@@ -23,6 +23,7 @@ from statistics import median
 from typing import Any
 
 import calls
+import copies
 import leftovers
 from aims import LEAST_PASSES, Aim, aims
 from bundle import CHECKOUT, playbook, succeed
@@ -73,13 +74,17 @@ def main() -> None:
         upstream = stack.enter_context(deployed(f"{NAME}-upstream", 2000, "upstream", store)).target
         compare = [{"name": "upstream", "mount_point": upstream["mount_point"], "metrics": upstream["metrics"]}]
         memory = stack.enter_context(in_memory())
+        staged = {}
+        for thousands, (name, said) in enumerate(copies.said(WORK / "disk").items(), 3):
+            copied = stack.enter_context(deployed(f"{NAME}-{name}", thousands * 1000, "tuned", store, **said))
+            staged[name] = copies.with_staged_files(name, copied.target)
         for name in PEERS:
             at = Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE)
             point = stack.enter_context(mounted(name, store, at))
             compare.append({"name": name, "mount_point": str(point), "state": "cached", "metrics": {}})
         shutil.copytree(SOURCE, memory / "set")
         compare.append({"name": "memory", "mount_point": str(memory / "set"), "state": "memory", "metrics": {}})
-        measuring = Measuring(NAME, ours | {"compare": compare}, SOURCE, store)
+        measuring = Measuring(NAME, ours | {"compare": compare}, staged, SOURCE, store)
         chosen = measuring.prepare()
         result = measuring.rounds()
         explained = calls.explained(
@@ -102,20 +107,23 @@ def upload(store: ObjectStore, source: Path, prefix: str = PREFIX) -> None:
 
 
 @contextmanager
-def deployed(name: str, offset: int, profile: str, store: ObjectStore) -> Iterator[Deployed]:
+def deployed(
+    name: str, offset: int, profile: str, store: ObjectStore, stage: str = "off", **said: Any
+) -> Iterator[Deployed]:
     """A deployment of the bundle with its caches filled; what it reads, from its plan."""
     variables = {
         "alluxio_name": name,
         "alluxio_environment": name,
         "alluxio_port_offset": offset,
         "alluxio_profile": profile,
-        "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}],
+        "alluxio_datasets": [{"name": "set", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3, "stage": stage}],
         "alluxio_credentials": {"set": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        **said,
     }
     with leftovers.deployment(variables):
-        for stage in STAGES:
-            print(f"{name}: {stage}", flush=True)
-            succeed(playbook(f"playbooks/{stage}.yml", **variables))
+        for each in STAGES:
+            print(f"{name}: {each}", flush=True)
+            succeed(playbook(f"playbooks/{each}.yml", **variables))
         plan = Plan.load(json.loads((CHECKOUT / f"runs/plan-{name}.json").read_text()))
         (target,) = targets(plan, "localhost")
         yield Deployed(variables, target)
@@ -126,6 +134,7 @@ def in_memory() -> Iterator[Path]:
     """A tmpfs for the peers' caches and the copy that no FUSE stands before."""
     with leftovers.folder(WORK):
         (WORK / "memory").mkdir()
+        (WORK / "disk").mkdir()
         with leftovers.mounted(WORK / "memory", "-t", "tmpfs", "-o", f"size={4 * BUDGET_MB}m", NAME):
             yield WORK / "memory"
 
@@ -195,8 +204,10 @@ do not.
 
 {SHAPE.images} small files and {SHAPE.shards} large ones, in one S3 store behind TLS. `mount` is this bundle's,
 `upstream` Alluxio's own defaults. s3fs, rclone and JuiceFS have caches of the same size in memory, too, and the same
-timeouts of 7200 s; each mount but that of the defaults has the best of the same read-aheads. Rounds are interleaved,
-digests compared after each pass that began without pages. An aim counts from {LEAST_PASSES} proven passes on.
+timeouts of 7200 s; each mount but that of the defaults has the best of the same read-aheads. `{copies.MEMORY}` is the
+set [staged](staging.md) whole in memory, `{copies.DISK}` on the disk beside the sample, `{copies.PART}` what of a set
+staged in part is a copy behind an overlay. Rounds are interleaved, digests compared after each pass that began without
+pages. An aim counts from {LEAST_PASSES} proven passes on.
 Paddle's study (ImageNet-mini, one T4) set a local copy, ossfs, the kernel's cache and a user-space cache over a cluster
 side by side: here `disk`, `s3fs`, and the states page-cache and client-cache of `mount`. Why aims are missed:
 [fast-path.md](fast-path.md).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,16 +23,27 @@ TRIES = 2  # with each read-ahead, in turn: the first one warms
 
 
 class Measuring:
-    """What is read: the deployment `name` as `dataset`, what it is compared with, and the same files on the disk."""
+    """What is read: the deployment `name` as `dataset`, what it is compared with, and the same files on the disk.
 
-    def __init__(self, name: str, dataset: dict[str, Any], disk: Path, store: ObjectStore) -> None:
+    staged: {path of a row: what the check is told of a dataset with the same files that is staged}.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dataset: dict[str, Any],
+        staged: Mapping[str, dict[str, Any]],
+        disk: Path,
+        store: ObjectStore,
+    ) -> None:
         """Reads the manifest that the deployment's node keeps."""
         state = Path(f"/var/lib/{name}")
         self.header, self.entries = reader.load(str(state / "manifests/set.jsonl"))
         self.first_reads = json.loads((state / "measurements.json").read_text())["set"]["kept"]["passes"]
-        self.dataset = dataset | {"source": f"file://{disk}", "disk_copy": ""}
+        self.dataset = dataset | {"source": f"file://{disk}", "folder": str(disk)}
         self.store = store
-        every = passes.rounds(self.header, self.dataset, passes.CheckSettings.model_validate(SETTINGS))
+        every = [one for path, each in ((None, self.dataset), *staged.items()) for one in self._rounds(path, each)]
+        every.sort(key=lambda one: one["round"])
         self.passes = [one for one in every if one["kind"] in KINDS]  # no aim asks for names and sizes
 
     def prepare(self) -> dict[str, int]:
@@ -59,6 +71,16 @@ class Measuring:
         node = {"host": "localhost", "manifest": self.header, "results": results, "kept": self.first_reads}
         made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return check([self.dataset | node], {"min_disk_ratio": 1.0}, SETTINGS, made, {})
+
+    def _rounds(self, path: str | None, dataset: dict[str, Any]) -> list[dict[str, Any]]:
+        """The check's rounds; with a path those of the staged copy alone, as rows of that path."""
+        of_check = dataset | {"disk_copy": ""}
+        every = passes.rounds(self.header, of_check, passes.CheckSettings.model_validate(SETTINGS))
+        if path is None:
+            return every
+        root, asked = dataset["stage"]["path"], {"path": path, "metrics": dataset["metrics"]}
+        named = [(one, one["name"].replace("mount", path, 1)) for one in every if one["root"] == root]
+        return [one | asked | {"name": name} for one, name in named]
 
     def small(self) -> list[str]:
         """Paths of small files, in the seeded order."""

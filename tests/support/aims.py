@@ -12,6 +12,13 @@ DISK = ("disk", "disk")
 DISK_AGAIN = ("disk", "page-cache")
 OURS_AGAIN = ("mount", "page-cache")
 PEER_STATE = "cached"
+MEMORY = ("memory", "memory")
+STAGED = ("staged", "staged")  # whole in memory, on the disk, in memory in part
+STAGED_DISK = ("staged-disk", "staged")
+STAGED_DISK_AGAIN = ("staged-disk", "page-cache")
+STAGED_PART = ("staged-part", "staged")
+WORKER = ("mount", "worker")
+STAGED_SHARE = 0.8
 LEAST_PASSES = 5  # for a median to count
 
 
@@ -43,6 +50,34 @@ def aims(rows: Sequence[Row]) -> Iterator[Aim]:
     for kind in ("small", "large"):
         least = _thriftiest(rows, kind)
         yield _aim(rows, f"{kind}_cpu_per_gb_vs_best_peer", (OURS, least, kind), 1.0, cpu=True)
+    yield from _of_copies(rows)
+
+
+def _of_copies(rows: Sequence[Row]) -> Iterator[Aim]:
+    """Staged datasets, beside the best peer, the same files on the same medium without us, and FUSE alone."""
+    for kind, target in (("small", 10.0), ("large", 4.0)):
+        yield _aim(rows, f"staged_{kind}_vs_best_peer", (STAGED, best_peer(rows, kind), kind), target)
+    yield _aim(
+        rows, "staged_small_cpu_per_gb_vs_best_peer", (STAGED, _thriftiest(rows, "small"), "small"), 0.2, cpu=True
+    )
+    for kind in ("small", "large"):
+        yield _aim(rows, f"staged_{kind}_vs_memory", (STAGED, MEMORY, kind), 0.95)
+        yield _aim(rows, f"staged_disk_{kind}_vs_disk", (STAGED_DISK, DISK, kind), 0.95)
+        yield _aim(rows, f"staged_disk_{kind}_again_vs_disk", (STAGED_DISK_AGAIN, DISK_AGAIN, kind), 0.95)
+    yield _aim(rows, "staged_part_small_vs_memory", (STAGED_PART, MEMORY, "small"), 0.75)
+    fuse, copied = _partly(rows, OURS), _partly(rows, STAGED_PART)
+    yield Aim(
+        name="small_80_percent_staged_vs_in_client_cache",
+        value=copied / fuse if copied and fuse else None,
+        target=3.0,
+        versus=f"computed: the other {1 - STAGED_SHARE:.0%} from a worker for both",
+    )
+
+
+def _partly(rows: Sequence[Row], where: tuple[str, str]) -> float | None:
+    """Small files per second where a part of them is read as in a row, and the rest from a worker."""
+    held, rest = _figure(rows, where, "small", cpu=False), _figure(rows, WORKER, "small", cpu=False)
+    return 1 / (STAGED_SHARE / held + (1 - STAGED_SHARE) / rest) if held and rest else None
 
 
 def best_peer(rows: Sequence[Row], kind: str) -> tuple[str, str] | None:

@@ -90,3 +90,27 @@ def test_a_peer_that_asked_its_store_is_not_cached(measured: dict[str, Any]) -> 
     rows = judged(measured | {"results": [*measured["results"], asked]}).datasets[0].rows
     (row,) = (row for row in rows if row.path == "peer")
     assert row.why == "50% came from the under store"
+
+
+def test_aims_of_copies_are_beside_the_same_files_in_memory(measured: dict[str, Any]) -> None:
+    def rows_of(path: str, state: str, speed: float, **more: Any) -> list[dict[str, Any]]:
+        mount = {"point": f"/mnt/{path}", "type": "tmpfs", "source": "x"}
+        said = {"path": path, "state": state, "root": f"/mnt/{path}", "mount": mount, "files_per_s": speed, **more}
+        right = [one for one in measured["results"] if (one["path"], one["state"]) == ("mount", "client-cache")]
+        return [one | said for one in right]
+
+    unasked = {"medium": "memory", "counters": {"fuse_calls": 0}}
+    copies = rows_of("staged", "staged", 50_000.0, **unasked) + rows_of("memory", "memory", 40_000.0)
+    lines = {
+        aim.name: aim.line()
+        for aim in aims(judged(measured | {"results": measured["results"] + copies}).datasets[0].rows)
+    }
+    assert lines["staged_small_vs_memory"] == "aim staged_small_vs_memory 1.25 >=0.95 met (memory)"
+    assert lines["staged_small_vs_best_peer"].endswith("missed (no peer was measured)")
+    assert lines["staged_part_small_vs_memory"] == "aim staged_part_small_vs_memory - >=0.75 missed (memory)"
+    asked = rows_of("staged", "staged", 50_000.0, medium="memory", counters={"fuse_calls": 1})
+    lines = {
+        aim.name: aim.line()
+        for aim in aims(judged(measured | {"results": measured["results"] + asked}).datasets[0].rows)
+    }
+    assert lines["staged_small_vs_memory"] == "aim staged_small_vs_memory - >=0.95 missed (memory)"
