@@ -6,9 +6,10 @@ import ctypes
 import os
 
 # asm-generic/unistd.h, linux/mount.h, linux/fcntl.h: the same numbers on every processor of 64 bits
-OPEN_TREE, MOVE_MOUNT = 428, 429
+OPEN_TREE, MOVE_MOUNT, FSOPEN, FSCONFIG = 428, 429, 430, 431
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 0x1, os.O_CLOEXEC
 MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_BENEATH = 0x4, 0x200
+FSOPEN_CLOEXEC, FSCONFIG_SET_FLAG, FSCONFIG_SET_STRING = 0x1, 0, 1
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 0x1, 0x2, 0x4, 0x20, 0x1000
 MS_REC, MS_PRIVATE, CLONE_NEWNS = 0x4000, 1 << 18, 0x20000
 MNT_DETACH, UMOUNT_NOFOLLOW = 0x2, 0x8
@@ -26,6 +27,23 @@ def mount(kind: str, source: str, path: str, options: str = "") -> None:
 def mount_tmpfs(path: str) -> None:
     """Mounts an empty filesystem in memory, to be written to."""
     _mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700")
+
+
+def accepts(kind: str, option: str) -> bool:
+    """Whether this kernel mounts a filesystem with an option, `key` or `key=value`. Nothing is mounted (Linux 5.2)."""
+    key, _, value = option.partition("=")
+    how, said = (FSCONFIG_SET_STRING, value.encode()) if value else (FSCONFIG_SET_FLAG, None)
+    try:
+        handle = _called(FSOPEN, kind.encode(), FSOPEN_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        _called(FSCONFIG, handle, how, key.encode(), said, 0)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
 def bind(folder: str, path: str) -> None:

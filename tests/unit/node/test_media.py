@@ -15,6 +15,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     blockdev,
     filesystems,
     media,
+    mount_calls,
     mount_table,
     ownership,
     speed,
@@ -48,6 +49,41 @@ def test_new_tmpfs(tmp_path: Path) -> None:
     assert state["options"][:4] == ["size=4096", "mode=0750", "uid=1000", "gid=1000"]
     assert "mpol=interleave" in state["options"]
     assert not reasons(state)
+
+
+@pytest.mark.parametrize(
+    ("takes", "there", "wanted"),
+    [
+        ({"huge", "noswap"}, None, {media.HUGE, media.NOSWAP}),
+        ({"huge", "noswap"}, ["rw"], {media.HUGE}),
+        ({"huge", "noswap"}, ["rw", media.NOSWAP], {media.HUGE, media.NOSWAP}),
+        ({"huge"}, None, {media.HUGE}),
+        (set(), None, set()),
+    ],
+    ids=["new", "mounted before", "mounted without swap", "before 6.4", "neither"],
+)
+def test_tmpfs_gets_what_the_kernel_has_and_a_remount_can_set(
+    takes: set[str], there: list[str] | None, wanted: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mount_calls, "accepts", lambda _, option: option.partition("=")[0] in takes)
+    mounts = [{**ROOT, "point": "/t", "type": "tmpfs", "source": "a-m", "options": there}] if there else []
+    monkeypatch.setattr(media, "tmpfs_size", lambda _: 4096)
+    assert {media.HUGE, media.NOSWAP} & {*look(medium("/t", "tmpfs"), mounts)["options"]} == wanted
+
+
+def test_the_kernel_is_asked_without_a_mount(tmp_path: Path) -> None:
+    """What it accepts it mounts, and what it refuses it does not."""
+    before = mount_table.read_mounts()
+    for option in (media.HUGE, media.NOSWAP, "huge=sometimes", "no-such-option"):
+        taken = mount_calls.accepts("tmpfs", option)
+        assert mount_table.read_mounts() == before
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", option, "none", tmp_path], check=False, capture_output=True
+        )
+        if done.returncode == 0:
+            subprocess.run(["umount", tmp_path], check=True)
+        assert taken == (done.returncode == 0), option
+    assert not mount_calls.accepts("no-such-filesystem", media.NOSWAP)
 
 
 def test_tmpfs_grows_by_remount_and_shrinks_once_it_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
