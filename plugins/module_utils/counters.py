@@ -22,6 +22,7 @@ SOURCES = {
 LEVELS = {
     "client_cache_used": ("fuse", ["Client.CacheSpaceUsed"]),
     "worker_used": ("master", ["Cluster.CapacityUsed"]),
+    "worker_capacity": ("master", ["Cluster.CapacityTotal"]),
 }
 
 

@@ -29,7 +29,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 levels:
-  description: C(client_cache_used) and C(worker_used) in bytes, null when C(unreachable), a list of reasons.
+  description:
+    - C(client_cache_used), C(worker_used) and C(worker_capacity) in bytes, null when C(unreachable), a list of reasons.
   type: dict
   returned: always
 """

@@ -67,6 +67,7 @@ def test_a_process_without_address_is_unknown() -> None:
         "unreachable": [],
         "client_cache_used": None,
         "worker_used": None,
+        "worker_capacity": None,
     }
 
 
