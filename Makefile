@@ -100,7 +100,7 @@ lab: setup-dev ## a Kubernetes of systemd nodes in podman, with an S3 store; wri
 lab-down: setup-dev ## takes it away
 	@python tests/lab/cluster down
 
-bench: setup-dev ## side by side in one run: our deployment, Alluxio's own defaults, s3fs, rclone, JuiceFS, the disk
+bench: setup-dev ## side by side in one run: our deployment, staged sets, Alluxio's own defaults, s3fs, rclone, JuiceFS, the disk
 	@scripts/bench bench docs/bench.md
 
 bench-warm: setup-dev ## 12 min: how long the same objects take to be on a node, by each way, and what readers notice

@@ -115,7 +115,7 @@ def chosen(images: list[reader.Entry], count: int | None, seed: int, part: Part 
         raise TooFewError(f"{part.of} times {size} images are wanted, and there are {len(images)}")
     small = {"large_bytes": 1 << 62}
     wanted = reader.Selection("small", part.number * size, (part.number + 1) * size)
-    return sorted(reader.select(small, images, seed, wanted))
+    return sorted(reader.select(small, images, wanted, seed))
 
 
 def about(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> dict[str, Any]:

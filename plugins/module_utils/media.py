@@ -19,6 +19,7 @@ Finding = dict[str, str]
 TMPFS_OPTIONS = ("nodev", "nosuid", "noexec")
 HUGE = "huge=within_size"  # measured: one reader of a copy of 512 MB, of which all is in large pages, 2.3 times as fast
 NOSWAP = "noswap"
+AT_BOOT = ("nofail", "x-systemd.before=local-fs.target")  # an older kernel refuses noswap: the node starts without
 DEVICE_OPTIONS = ("noatime", "nodev", "nosuid", "noexec", "nofail", "x-systemd.device-timeout=30s")
 PACKAGES = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
 LIMIT = 2.0  # seconds: a healthy local folder answers at once
@@ -47,7 +48,7 @@ def numa_options(nodes: int) -> list[str]:
 def memory_options(mount: Mount | None) -> list[str]:
     """Large pages for large files, and no swap, which only a new mount can be told; each where the kernel has it."""
     resident = mount_calls.accepts("tmpfs", NOSWAP) if mount is None else NOSWAP in mount["options"]
-    return [*([HUGE] if mount_calls.accepts("tmpfs", HUGE) else []), *([NOSWAP] if resident else [])]
+    return [*([HUGE] if mount_calls.accepts("tmpfs", HUGE) else []), *([NOSWAP, *AT_BOOT] if resident else [])]
 
 
 def inspect(medium: Medium, mounts: list[Mount], record: dict[str, Any], machine: str, numa_nodes: int) -> Medium:

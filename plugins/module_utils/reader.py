@@ -112,9 +112,12 @@ def seed_of(header: dict[str, Any]) -> int:
     return seed
 
 
-def select(header: dict[str, Any], entries: list[Entry], seed: int, selection: Selection) -> list[Entry]:
-    """The selected files, in an order that depends on seed and paths alone, so that slices of one seed are disjoint."""
-    limit = header["large_bytes"]
+def select(header: dict[str, Any], entries: list[Entry], selection: Selection, seed: int | None = None) -> list[Entry]:
+    """The selected files, in an order that depends on seed and paths alone, so that slices of one seed are disjoint.
+
+    seed: in place of the manifest's.
+    """
+    limit, seed = header["large_bytes"], seed_of(header) if seed is None else seed
     kept = [entry for entry in entries if (entry.size >= limit) == (selection.kind == "large")]
     kept.sort(key=lambda entry: hashlib.blake2b(f"{seed}/{entry.path}".encode("utf-8", "surrogateescape")).digest())
     return kept[selection.first : selection.last]
@@ -437,13 +440,13 @@ def main() -> None:
         help="read files (default), read them record by record as TFRecord, ask for their sizes, list their folders",
     )
     parser.add_argument("--held", type=int, default=0, help="files to hold open while others are read (0)")
-    parser.add_argument("--seed", type=int, default=0, help="of the slices' order and the shuffle (0)")
+    parser.add_argument("--seed", type=int, help="of the slices' order and the shuffle (that of the manifest)")
     parser.add_argument("--first", type=int, default=0, help="first file of the seeded order (0)")
     parser.add_argument("--last", type=int, help="file after the last one (to the end)")
     parser.add_argument("--no-verify", action="store_true", help="skip the digests: then no figure proves anything")
     args = parser.parse_args()
     header, entries = load(args.manifest)
-    files = select(header, entries, args.seed, Selection(args.kind, args.first, args.last))
+    files = select(header, entries, Selection(args.kind, args.first, args.last), args.seed)
     if not files:
         parser.error(f"the manifest has no {args.kind} file there")
     way = "hold" if args.held else args.way

@@ -192,7 +192,7 @@ def part(manifest: str, budget: int, per_file: int) -> Part:
     paths: set[str] = set()
     kinds = dict.fromkeys(KINDS, 0)
     for kind in KINDS:
-        for entry in reader.select(header, entries, reader.seed_of(header), reader.Selection(kind, 0, None)):
+        for entry in reader.select(header, entries, reader.Selection(kind, 0, None)):
             left -= -(-entry.size // BLOCK) * BLOCK + per_file
             if left < 0:
                 return Part(frozenset(paths), kinds)
@@ -210,7 +210,7 @@ def chosen_part(manifest: str, chosen: str) -> Part:
         paths = frozenset(map(json.loads, lines))
     kinds = {}
     for kind in KINDS:
-        order = reader.select(header, entries, reader.seed_of(header), reader.Selection(kind, 0, None))
+        order = reader.select(header, entries, reader.Selection(kind, 0, None))
         kinds[kind] = sum(1 for _ in takewhile(lambda entry: entry.path in paths, order))
     return Part(paths, kinds)
 

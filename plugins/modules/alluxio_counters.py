@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters
 
@@ -17,6 +19,12 @@ options:
     description: Addresses (C(host:port)) of the web ports of C(fuse), C(worker) and C(master), each a list.
     type: dict
     required: true
+  settled:
+    description:
+      - Whether to wait until C(worker_used) stays the same between two looks, which are further apart than the reports
+        of workers. It fails where that is not so within half a minute, or nobody answers.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - alluxio.fuse.looks
 """
@@ -25,6 +33,11 @@ EXAMPLES = r"""
 - name: Read the residency
   alluxio.fuse.alluxio_counters:
     metrics: {fuse: ["127.0.0.1:49999"], master: ["127.0.0.1:19999"]}
+
+- name: Read what workers hold after a load
+  alluxio.fuse.alluxio_counters:
+    metrics: {master: ["127.0.0.1:19999"]}
+    settled: true
 """
 
 RETURN = r"""
@@ -35,11 +48,30 @@ levels:
   returned: always
 """
 
+LOOKS, APART_S = 15, 2  # workers report to the master every second
+
 
 def main() -> None:
     """Entry point of the module."""
-    module = AnsibleModule(argument_spec={"metrics": {"type": "dict", "required": True}}, supports_check_mode=True)
-    module.exit_json(changed=False, levels=counters.snapshot(module.params["metrics"], counters.LEVELS))
+    module = AnsibleModule(
+        argument_spec={
+            "metrics": {"type": "dict", "required": True},
+            "settled": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    levels = counters.snapshot(module.params["metrics"], counters.LEVELS)
+    for _ in range(LOOKS if module.params["settled"] else 0):
+        before = levels
+        time.sleep(APART_S)
+        levels = counters.snapshot(module.params["metrics"], counters.LEVELS)
+        if levels["worker_used"] is not None and levels["worker_used"] == before["worker_used"]:
+            break
+    else:
+        if module.params["settled"]:
+            why = "; ".join(levels["unreachable"]) or f"now it is {levels['worker_used']}"
+            module.fail_json(msg=f"what workers hold did not stay the same for {APART_S} s: {why}")
+    module.exit_json(changed=False, levels=levels)
 
 
 if __name__ == "__main__":

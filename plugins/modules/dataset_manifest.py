@@ -50,7 +50,7 @@ options:
     choices: [refuse, skip]
     default: refuse
   seed:
-    description: Seed of the sample.
+    description: Seed of the sample, and of the order in which files are measured, cached and staged.
     type: int
     default: 0
   processes:

@@ -82,7 +82,7 @@ def main() -> None:
             shutil.rmtree(target, ignore_errors=True)
         module.exit_json(changed=existed)
     header, entries = reader.load(params["manifest"])
-    files = reader.select(header, entries, reader.seed_of(header), reader.Selection("small", 0, params["files"]))
+    files = reader.select(header, entries, reader.Selection("small", 0, params["files"]))
     try:
         copies.make(params["root"], files, target)
     except OSError as error:

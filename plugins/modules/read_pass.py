@@ -175,7 +175,6 @@ def _repeated(one: dict[str, Any], header: dict[str, Any], entries: list[reader.
     files = reader.select(
         header,
         entries,
-        reader.seed_of(header),
         reader.Selection(one.get("select", one["kind"]), one.get("first", 0), one.get("last")),
     )
     speeds: list[float] = []

@@ -1,7 +1,7 @@
-"""`make bench`: the sample through Alluxio as deployed, with its own defaults, through other products, from the disk.
+"""`make bench`: the sample through Alluxio as deployed, staged, with Alluxio's own defaults, through other products.
 
 One S3 store behind all of them, caches in memory, everything resident, read in the same interleaved rounds by the same
-reader, digests compared. Ends with a line for each aim. Needs root: page caches are dropped and mounts made.
+reader as from the disk, digests compared. Ends with a line for each aim. Needs root: it drops page caches, and mounts.
 usage: bench.py [FILE]      writes the result as Markdown to FILE, too
 """
 
@@ -131,7 +131,7 @@ def deployed(
 
 @contextmanager
 def in_memory() -> Iterator[Path]:
-    """A tmpfs for the peers' caches and the copy that no FUSE stands before."""
+    """A tmpfs for the peers' caches and the files that no FUSE stands before; beside it, a folder on the disk."""
     with leftovers.folder(WORK):
         (WORK / "memory").mkdir()
         (WORK / "disk").mkdir()

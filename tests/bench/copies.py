@@ -22,6 +22,8 @@ def said(disk: Path) -> dict[str, dict[str, Any]]:
 def with_staged_files(row: str, target: dict[str, Any]) -> dict[str, Any]:
     """What the check is told of a dataset; SystemExit unless it is staged as the row says."""
     stage = target["stage"]
+    if stage is None:
+        raise SystemExit(f"{row}: nothing is staged")
     found = [json.loads(one.read_text()) for one in Path(stage["folder"]).glob("*/staged.json")]
     medium = "ssd" if row == DISK else "memory"
     if len(found) != 1 or stage["medium"] != medium or ("kinds" in found[0]) != (row == PART):

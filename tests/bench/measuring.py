@@ -84,9 +84,7 @@ class Measuring:
 
     def small(self) -> list[str]:
         """Paths of small files, in the seeded order."""
-        chosen = reader.select(
-            self.header, self.entries, reader.seed_of(self.header), reader.Selection("small", 0, EXPLAINED)
-        )
+        chosen = reader.select(self.header, self.entries, reader.Selection("small", 0, EXPLAINED))
         return [entry.path for entry in chosen]
 
     def _read(self, one: dict[str, Any]) -> dict[str, Any]:

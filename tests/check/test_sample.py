@@ -136,9 +136,7 @@ def outside_the_probe_set() -> list[Path]:
     files, size = header["small"]["files"], header["small"]["bytes"]
     probe_set = int(files * passes.PROBE_BYTES / size)
     assert 0 < probe_set < files / 2
-    others = reader.select(
-        header, entries, latest("check")["settings"]["seed"], reader.Selection("small", probe_set, None)
-    )
+    others = reader.select(header, entries, reader.Selection("small", probe_set, None))
     return [SOURCE / entry.path for entry in others]
 
 

@@ -65,7 +65,7 @@ class Planted:
         """The rounds of a check; `change` alters which passes are made, `fields` what is said of the dataset."""
         said = self.target | {"disk_copy": ""} | fields
         rounds = passes.rounds(self.header, said, passes.CheckSettings.model_validate(SETTINGS))
-        params = {key: SETTINGS[key] for key in ("readers",)} | {"metrics": self.target["metrics"]}
+        params = {"readers": SETTINGS["readers"]} | {"metrics": self.target["metrics"]}
         return {
             **said,
             "host": host,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alluxio_fuse.check import passes
+from alluxio_fuse.plan.rules.caches import LOW
 
 ENOUGH = 0.98  # of the bytes, from which on a cache counts as filled
 
@@ -37,9 +38,13 @@ def steps(
 
 
 def _loaded(kept: Mapping[str, Any], levels: Mapping[str, Any]) -> bool:
-    """Whether the workers hold at least as much as when the load had ended."""
-    then = kept.get("load", {}).get("worker_used")
-    return then is not None and (levels["worker_used"] or 0) >= ENOUGH * then
+    """Whether the workers hold at least as much as when the load had ended, or are as full as evictions leave them."""
+    then: float | None = kept.get("load", {}).get("worker_used")
+    if then is None:
+        return False
+    full: float = LOW * (levels.get("worker_capacity") or float("inf"))
+    used: float = levels["worker_used"] or 0
+    return used >= ENOUGH * min(then, full)
 
 
 def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mapping[str, Any]) -> str:

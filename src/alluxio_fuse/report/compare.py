@@ -108,7 +108,7 @@ def load(run: str) -> Check:
     """check.json of a run's folder, or that file itself."""
     path = Path(run)
     said = json.loads((path / "check.json" if path.is_dir() else path).read_text())
-    said["settings"].pop("seed", None)  # of an earlier version; it is the manifests' now
+    said.get("settings", {}).pop("seed", None)  # of an earlier version; it is the manifests' now
     return Check.model_validate(said)
 
 

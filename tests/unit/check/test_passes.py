@@ -228,6 +228,14 @@ def test_lost_workers_are_loaded_again(held: int | None) -> None:
     assert warming.steps(HEADER, DATASET, kept, {"client_cache_used": 0, "worker_used": held}, ALL)["load"]
 
 
+@pytest.mark.parametrize(("held", "again"), [(970, False), (790, False), (500, True)])
+def test_workers_that_hold_less_than_the_set_are_loaded_while_they_are_not_full(held: int, again: bool) -> None:
+    """They evict down to a watermark, and so hold less now than when the load ended."""
+    kept = {"load": {"worker_used": 990}}
+    levels = {"client_cache_used": 0, "worker_used": held, "worker_capacity": 1000}
+    assert warming.steps(HEADER, DATASET, kept, levels, ALL)["load"] is again
+
+
 def test_the_summary_says_where_the_bytes_are() -> None:
     dataset = DATASET | {"name": "imagenet"}
     assert warming.summary(HEADER, dataset, {"client_cache_used": 1_000_000, "worker_used": None}) == (

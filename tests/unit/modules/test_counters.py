@@ -2,12 +2,15 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters
+from ansible_collections.alluxio.fuse.plugins.modules import alluxio_counters
 
 METRICS = {
     "counters": {
@@ -79,3 +82,33 @@ def test_a_proxy_is_not_asked(process: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_restart_shows_as_a_negative_difference() -> None:
     before, after = {"unreachable": [], "client_cache": 100}, {"unreachable": [], "client_cache": 3}
     assert counters.difference(before, after)["client_cache"] == -97
+
+
+@pytest.mark.parametrize(
+    ("looks", "answer"),
+    [([5, 9, 9], {"worker_used": 9}), ([9, 9], {"worker_used": 9}), ([None, 9, 9], {"worker_used": 9})],
+)
+def test_what_workers_hold_is_read_once_it_stays(
+    looks: list[int | None], answer: dict[str, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert settled(looks, monkeypatch, capsys)["levels"].items() >= answer.items()
+
+
+@pytest.mark.parametrize("looks", [[None] * 20, list(range(20))], ids=["nobody answers", "it goes on"])
+def test_what_workers_hold_does_not_stay(
+    looks: list[int | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "did not stay the same for 2 s" in settled(looks, monkeypatch, capsys)["msg"]
+
+
+def settled(
+    looks: list[int | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
+    """What the module answers when it sees these bytes one after the other."""
+    seen = iter(looks)
+    monkeypatch.setattr(counters, "snapshot", lambda *_: {"unreachable": [], "worker_used": next(seen)})
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    with patch_module_args({"metrics": {}, "settled": True}), pytest.raises(SystemExit):
+        alluxio_counters.main()
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return answer

@@ -113,7 +113,7 @@ def test_how_many_images_are_in_shards_is_estimated_by_their_size() -> None:
 def test_images_of_a_part_are_the_first_that_caches_are_filled_with() -> None:
     images = [entry(f"cat/{number}.jpg", b"") for number in range(50)]
     some = labels.chosen(images, 10, 2012)
-    whole = reader.select({"large_bytes": 1}, images, 2012, reader.Selection("small", 0, 10))
+    whole = reader.select({"large_bytes": 1}, images, reader.Selection("small", 0, 10), 2012)
     assert set(some) == set(whole)
     assert len(labels.chosen(images, None, 2012)) == 50
 

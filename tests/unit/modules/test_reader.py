@@ -87,12 +87,12 @@ def test_slices_of_one_seed_are_disjoint_and_complete(listed: Path) -> None:
     head, all_entries = reader.load(str(listed))
     cuts = [0, 4, 9, None]
     slices = [
-        reader.select(head, all_entries, 7, reader.Selection("small", first or 0, last))
+        reader.select(head, all_entries, reader.Selection("small", first or 0, last), 7)
         for first, last in itertools.pairwise(cuts)
     ]
     assert [len(part) for part in slices] == [4, 5, 12]
     assert sorted(entry for part in slices for entry in part) == sorted(all_entries)
-    assert reader.select(head, all_entries, 8, reader.Selection("small", 0, 4)) != slices[0]
+    assert reader.select(head, all_entries, reader.Selection("small", 0, 4), 8) != slices[0]
 
 
 def test_readers_divide_the_files_evenly(source: Path, listed: Path) -> None:

@@ -381,11 +381,11 @@ def test_the_table_says_in_how_many_windows() -> None:
 @pytest.mark.parametrize(
     ("said", "memory", "line"),
     [
-        ({}, 64, "staged of set, at /mnt/alluxio-fuse/set/data: the whole set on memory, "),
+        ({}, 64, "staged of set: the whole set on memory, "),
         (
             {"stage": "auto", "bytes": "100Gi"},
             64,
-            "staged of set, at /mnt/alluxio-fuse/set/data: nothing: no medium has room for ",
+            "staged of set: nothing: no medium has room for ",
         ),
         ({"stage": "off"}, 64, ""),
     ],
@@ -393,5 +393,7 @@ def test_the_table_says_in_how_many_windows() -> None:
 )
 def test_the_table_says_what_is_staged(said: dict[str, Any], memory: int, line: str) -> None:
     variables = {"alluxio_platform": "kubernetes", "alluxio_datasets": [SET | said]}
-    found = [one for one in plan_table(plan(fleet(2, variables, memory=memory))) if one.startswith("staged of")]
+    lines = plan_table(plan(fleet(2, variables, memory=memory)))
+    found = [one for one in lines if one.startswith("staged of")]
     assert {one[: len(line)] for one in found} == ({line} if line else set())
+    assert any(one.endswith("→ /mnt/alluxio-fuse/set/data") for one in lines)

@@ -28,8 +28,8 @@ def warn_of_swap(facts: Mapping[str, Facts], plans: Mapping[str, NodePlan], prob
         problems.warn(
             "swap",
             f"{', '.join(swapping)}: what caches and copies hold in memory may go to swap, and is read from a disk"
-            " then, but for what is mounted anew on Linux 6.4 or later; turn swap off (swapoff --all, and its lines of"
-            " /etc/fstab), or leave memory out of alluxio_cache_tiers",
+            " then, but for a tmpfs that this version mounted first, on Linux 6.4 or later; turn swap off"
+            " (swapoff --all, and its lines of /etc/fstab), or leave memory out of alluxio_cache_tiers",
         )
 
 

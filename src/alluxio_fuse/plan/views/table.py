@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from alluxio_fuse.plan.document import Plan
-from alluxio_fuse.plan.parts import FleetGate, PlannedCache, plain
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedStage, plain
 from alluxio_fuse.plan.units import format_duration, format_size
 from alluxio_fuse.plan.values import Amounts, Service, amounts
 
@@ -34,8 +34,7 @@ def plan_table(plan: Plan) -> list[str]:
         output.print(_services(services))
         for name, service in services.items():
             if "stage" in service:
-                copy = service["stage"]
-                output.print(f"staged of {name.removeprefix('fuse/')}, at {copy.amount.path}: {copy.why}")
+                output.print(f"staged of {name.removeprefix('fuse/')}: {service['stage'].why}")
     if len(kinds) > SHOWN_KINDS:
         output.print(f"and {len(kinds) - SHOWN_KINDS} more kinds of nodes: see plan.json")
     output.print(f"gate: {_gate(fleet['gate'])}")
@@ -83,7 +82,7 @@ def _kinds(plan: Plan) -> list[tuple[list[str], dict[str, Service]]]:
     for host, services in plan.nodes.items():
         key = repr(
             [
-                (name, service.get("heap"), service.get("container_memory"), service.get("memory_total"))
+                (name, *(service.get(key) for key in ("heap", "container_memory", "memory_total", "stage")))
                 for name, service in services.items()
             ]
         )
@@ -131,7 +130,10 @@ def _holds(have: Amounts) -> str:
     if "client_cache" in have:
         cache: PlannedCache = have["client_cache"]
         held = f"{format_size(cache.size)} {cache.medium}" if cache.enabled else "no client cache"
-        return f"{held} → {have['mount_point']}"
+        copy: PlannedStage | None = have.get("stage")
+        if copy is None:
+            return f"{held} → {have['mount_point']}"
+        return f"{f'a copy on {copy.medium}' if copy.share else held} → {copy.path}"
     return ""
 
 
