@@ -78,6 +78,7 @@ def main() -> None:
         for thousands, (name, said) in enumerate(copies.said(WORK / "disk").items(), 3):
             copied = stack.enter_context(deployed(f"{NAME}-{name}", thousands * 1000, "tuned", store, **said))
             staged[name] = copies.with_staged_files(name, copied.target)
+            copies.leave_fuse(f"{NAME}-{name}")
         for name in PEERS:
             at = Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE)
             point = stack.enter_context(mounted(name, store, at))
