@@ -199,16 +199,17 @@ def markdown(text: str, result: Check) -> str:
     foreign = result.datasets[0].foreign_cpu
     return f"""# Side by side
 
-Written by `make bench` on {result.made[:10]}: {machine()}; store, services and readers on this one machine, other
-work on {foreign:.0%} of its processors between the passes. Ratios within the run carry over to other machines, figures
-do not.
+Written by `make bench` on {result.made[:10]}: {machine()};
+store, services and readers on this one machine, other work on {foreign:.0%} of its processors between the passes.
+Ratios within the run carry over to other machines, figures do not.
 
 {SHAPE.images} small files and {SHAPE.shards} large ones, in one S3 store behind TLS. `mount` is this bundle's,
 `upstream` Alluxio's own defaults. s3fs, rclone and JuiceFS have caches of the same size in memory, too, and the same
 timeouts of 7200 s; each mount but that of the defaults has the best of the same read-aheads. `{copies.MEMORY}` is the
 set [staged](staging.md) whole in memory, `{copies.DISK}` on the disk beside the sample, `{copies.PART}` what of a set
-staged in part is a copy behind an overlay. Rounds are interleaved, digests compared after each pass that began without
-pages. An aim counts from {LEAST_PASSES} proven passes on.
+staged in part is a copy behind an overlay. Copies in memory have large pages, as the bundle mounts their tmpfs;
+`memory` and the caches of the peers lie on a plain one. Rounds are interleaved, digests compared after each pass that
+began without pages. An aim counts from {LEAST_PASSES} proven passes on.
 Paddle's study (ImageNet-mini, one T4) set a local copy, ossfs, the kernel's cache and a user-space cache over a cluster
 side by side: here `disk`, `s3fs`, and the states page-cache and client-cache of `mount`. Why aims are missed:
 [fast-path.md](fast-path.md).
