@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters
@@ -22,7 +23,7 @@ options:
   settled:
     description:
       - Whether to wait until C(worker_used) stays the same between two looks, which are further apart than the reports
-        of workers. It fails where that is not so within half a minute, or nobody answers.
+        of workers. The module fails where that takes longer than half a minute, or the master does not answer.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -60,18 +61,25 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    levels = counters.snapshot(module.params["metrics"], counters.LEVELS)
-    for _ in range(LOOKS if module.params["settled"] else 0):
-        before = levels
-        time.sleep(APART_S)
-        levels = counters.snapshot(module.params["metrics"], counters.LEVELS)
-        if levels["worker_used"] is not None and levels["worker_used"] == before["worker_used"]:
-            break
-    else:
-        if module.params["settled"]:
-            why = "; ".join(levels["unreachable"]) or f"now it is {levels['worker_used']}"
-            module.fail_json(msg=f"what workers hold did not stay the same for {APART_S} s: {why}")
+    metrics = module.params["metrics"]
+    try:
+        levels = settled(metrics) if module.params["settled"] else counters.snapshot(metrics, counters.LEVELS)
+    except TimeoutError as error:
+        module.fail_json(msg=str(error))
     module.exit_json(changed=False, levels=levels)
+
+
+def settled(metrics: dict[str, list[str]]) -> dict[str, Any]:
+    """The levels once workers hold the same twice; TimeoutError where they do not, or nothing is known of it."""
+    before = counters.snapshot(metrics, counters.LEVELS)
+    for _ in range(LOOKS):
+        time.sleep(APART_S)
+        levels = counters.snapshot(metrics, counters.LEVELS)
+        if levels["worker_used"] is not None and levels["worker_used"] == before["worker_used"]:
+            return levels
+        before = levels
+    why = "; ".join(before["unreachable"]) or f"now it is {before['worker_used']}"
+    raise TimeoutError(f"what workers hold did not stay the same for {APART_S} s: {why}")
 
 
 if __name__ == "__main__":

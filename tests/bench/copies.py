@@ -13,7 +13,7 @@ MEMORY, DISK, PART = "staged", "staged-disk", "staged-part"  # rows of the bench
 def said(disk: Path) -> dict[str, dict[str, Any]]:
     """{row: what its deployment says}; disk: a folder on the disk of the sample."""
     return {
-        MEMORY: {"stage": "require", "alluxio_overrides": {"worker.tier_quota": "256Mi"}},  # nobody reads from it
+        MEMORY: {"stage": "require", "alluxio_overrides": {"worker.tier_quota": "256Mi"}},  # readers read the copy
         DISK: {"stage": "require", "alluxio_cache_tiers": [{"medium": "ssd", "path": str(disk)}]},
         # a node on its own gives half of it to the copy: all small files and most of the large ones
         PART: {"stage": "auto", "alluxio_cache_tiers": [{"medium": "memory", "budget": "1260Mi"}]},
@@ -21,7 +21,7 @@ def said(disk: Path) -> dict[str, dict[str, Any]]:
 
 
 def leave_fuse(name: str) -> None:
-    """Stops what copies are not read through. FUSE goes on, to tell that nobody asked it; the memory is the peers'."""
+    """Stops services that no reader of a copy needs, for their memory. FUSE stays: its counters prove what was read."""
     services = [f"{name}-{service}" for service in ("worker", "job-worker", "job-master", "master")]
     subprocess.run(["podman", "stop", *services], check=True, capture_output=True)
 
