@@ -33,14 +33,14 @@ class ActionModule(ActionBase):
             return {"changed": False, "measured": {}}
         heading(self._task)
         train, dataset, hosts = Train.model_validate(args["settings"]), args["dataset"], args["nodes"]
-        entries = _entries(args["manifest"])
+        manifest = _manifest(args["manifest"])
         orders = steps.orders(train)
         part = labels.Part(*args["part"])
-        facts = labels.about(entries, orders, part)
+        facts = labels.about(manifest, orders, part)
         users = [f"{who} on {host}" for host in hosts for who in args["users"].get(host, [])]
         _refuse(steps.early_refusals(train, facts, users, dataset["path"]))
         orders["folder"] = facts["folder"]
-        _, files = labels.ordered(entries, orders, part)
+        _, files = labels.ordered(manifest, orders, part)
         told = {"files": train_pod.listed(files), "orders": orders, "metrics": args["metrics"]}
         try:
             asked = training.Asked(Plan.load(args["plan"]), hosts, dataset, train)
@@ -73,11 +73,11 @@ def _refuse(refusals: list[str]) -> None:
         raise AnsibleActionFail("\n".join(refusals))
 
 
-def _entries(manifest: str) -> list[reader.Entry]:
+def _manifest(text: str) -> labels.Manifest:
     with tempfile.NamedTemporaryFile("w", encoding="ascii") as file:
-        file.write(manifest)
+        file.write(text)
         file.flush()
-        return reader.load(file.name)[1]
+        return reader.load(file.name)
 
 
 def _sources(named: list[str]) -> dict[str, str]:

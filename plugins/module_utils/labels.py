@@ -15,6 +15,7 @@ SHARDS = {
     "tar": (re.compile(r"\.tar$"), "train-000000.tar"),
 }
 Orders = dict[str, Any]
+Manifest = tuple[dict[str, Any], list[reader.Entry]]  # its header and its files, as reader.load has them
 
 
 class Part(NamedTuple):
@@ -31,8 +32,9 @@ class TooFewError(ValueError):
     """There are not enough images for all parts."""
 
 
-def ordered(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> tuple[str, list[reader.Entry]]:
+def ordered(manifest: Manifest, orders: Orders, part: Part = WHOLE) -> tuple[str, list[reader.Entry]]:
     """The folder and the files of an epoch, as filter train_orders tells it; ValueError: there are none."""
+    header, entries = manifest
     shards = orders["shards"]
     if orders.get("emulated"):
         folder, files = everything(entries, orders.get("folder"))
@@ -40,7 +42,7 @@ def ordered(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> 
         folder, files = labelled(entries, orders.get("folder"))
     else:
         folder, files = sharded(entries, shards["kind"], orders.get("folder"))
-    return folder, chosen(files, shards["count"] if shards else orders.get("images"), orders["seed"], part)
+    return folder, chosen((header, files), shards["count"] if shards else orders.get("images"), part)
 
 
 def told(files: list[reader.Entry], orders: Orders) -> Orders:
@@ -105,26 +107,27 @@ def class_of(path: str, folder: str) -> str:
     return name if path.startswith(below) and rest and rest.lower().endswith(IMAGES) else ""
 
 
-def chosen(images: list[reader.Entry], count: int | None, seed: int, part: Part = WHOLE) -> list[reader.Entry]:
-    """So many of the images (None: all), the first of the seeded order that caches are filled in; in order of paths.
+def chosen(manifest: Manifest, count: int | None, part: Part = WHOLE) -> list[reader.Entry]:
+    """So many of the images (None: all), the first of the order that caches are filled in; in order of paths.
 
     Each part has so many of its own.
     """
+    header, images = manifest
     size = count or len(images) // part.of
     if part.of > 1 and size * part.of > len(images):
         raise TooFewError(f"{part.of} times {size} images are wanted, and there are {len(images)}")
-    small = {"large_bytes": 1 << 62}
+    small = {**header, "large_bytes": 1 << 62}
     wanted = reader.Selection("small", part.number * size, (part.number + 1) * size)
-    return sorted(reader.select(small, images, wanted, seed))
+    return sorted(reader.select(small, images, wanted))
 
 
-def about(entries: list[reader.Entry], orders: Orders, part: Part = WHOLE) -> dict[str, Any]:
+def about(manifest: Manifest, orders: Orders, part: Part = WHOLE) -> dict[str, Any]:
     """What is trained on as ordered: {folder, shards, images, classes, bytes, digested}.
 
     Or why nothing is: {few: why} or {unlabelled: why}. shards: how many, 0 where each image is a file.
     """
     try:
-        folder, files = ordered(entries, orders, part)
+        folder, files = ordered(manifest, orders, part)
     except TooFewError as error:
         return {"few": str(error)}
     except ValueError as error:

@@ -112,12 +112,9 @@ def seed_of(header: dict[str, Any]) -> int:
     return seed
 
 
-def select(header: dict[str, Any], entries: list[Entry], selection: Selection, seed: int | None = None) -> list[Entry]:
-    """The selected files, in an order that depends on seed and paths alone, so that slices of one seed are disjoint.
-
-    seed: in place of the manifest's.
-    """
-    limit, seed = header["large_bytes"], seed_of(header) if seed is None else seed
+def select(header: dict[str, Any], entries: list[Entry], selection: Selection) -> list[Entry]:
+    """The selected files, in an order that depends on the manifest's seed and on paths alone: slices are disjoint."""
+    limit, seed = header["large_bytes"], seed_of(header)
     kept = [entry for entry in entries if (entry.size >= limit) == (selection.kind == "large")]
     kept.sort(key=lambda entry: hashlib.blake2b(f"{seed}/{entry.path}".encode("utf-8", "surrogateescape")).digest())
     return kept[selection.first : selection.last]
@@ -440,17 +437,18 @@ def main() -> None:
         help="read files (default), read them record by record as TFRecord, ask for their sizes, list their folders",
     )
     parser.add_argument("--held", type=int, default=0, help="files to hold open while others are read (0)")
-    parser.add_argument("--seed", type=int, help="of the slices' order and the shuffle (that of the manifest)")
+    parser.add_argument("--seed", type=int, help="of the order in which they are read (that of the manifest)")
     parser.add_argument("--first", type=int, default=0, help="first file of the seeded order (0)")
     parser.add_argument("--last", type=int, help="file after the last one (to the end)")
     parser.add_argument("--no-verify", action="store_true", help="skip the digests: then no figure proves anything")
     args = parser.parse_args()
     header, entries = load(args.manifest)
-    files = select(header, entries, Selection(args.kind, args.first, args.last), args.seed)
+    files = select(header, entries, Selection(args.kind, args.first, args.last))
     if not files:
         parser.error(f"the manifest has no {args.kind} file there")
     way = "hold" if args.held else args.way
-    result = timed(args.root, shuffled(files, f"{args.seed}"), args.readers, way, args.held)
+    seed = seed_of(header) if args.seed is None else args.seed
+    result = timed(args.root, shuffled(files, f"{seed}"), args.readers, way, args.held)
     if not args.no_verify:
         result["verified"] = verify(args.root, files, args.readers)
     json.dump(result, sys.stdout, indent=1)

@@ -77,10 +77,10 @@ def main() -> None:
     )
     params = module.params
     try:
-        _, entries = reader.load(params["manifest"])
+        manifest = reader.load(params["manifest"])
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")
-    found = {**labels.about(entries, params["orders"]), "disk": shutil.disk_usage(params["scratch"]).free}
+    found = {**labels.about(manifest, params["orders"]), "disk": shutil.disk_usage(params["scratch"]).free}
     found |= {"memory": system.available_memory(), "processors": os.cpu_count() or 1}
     if "unlabelled" not in found:
         found |= _started(found, params)

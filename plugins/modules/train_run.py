@@ -84,8 +84,7 @@ def main() -> None:
     params, results = module.params, []
     programs.leave_on_signals()
     try:
-        _, entries = reader.load(params["manifest"])
-        _, files = labels.ordered(entries, params["orders"])
+        _, files = labels.ordered(reader.load(params["manifest"]), params["orders"])
         results = [trainings.run(one, files, params, programs.compare) for one in params["runs"]]
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{params['manifest']}: {error}")

@@ -51,6 +51,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "platform": platform,
         "verbs": list(can.verbs),
         "lacks": dict(can.lacks),
+        "in_pods": can.in_pods,
         "image": str(variables.get("alluxio_image") or f"localhost/alluxio-fuse:{version}"),
         "kubernetes": {**_cluster(variables, name, can), "claims": source_claims(in_pods), "exports": exports(in_pods)},
         "folders": [

@@ -19,7 +19,7 @@ from alluxio_fuse.plan import Plan
 GROUP = 2000
 FREE: list[dict[str, Any]] = [{"users": []}, {"users": []}]
 MB = 10**6
-HEADER = {"version": reader.MANIFEST_VERSION, "large_bytes": manifest.LARGE_BYTES}
+HEADER = {"digested": {"seed": 0}, "version": reader.MANIFEST_VERSION, "large_bytes": manifest.LARGE_BYTES}
 FILES = {"a.jsonl": json.dumps(HEADER)}
 
 
@@ -243,7 +243,7 @@ def test_every_chosen_file_is_read_by_the_reader_and_few_bytes_are(
     pod = consumers.consumer_pods(plan(), "ns", {"n": FREE}, files)[0]
     kind = pod["spec"]["containers"][0]["command"][-1]
     header, entries = reader.load(str(tmp_path / "a.jsonl"))
-    assert [entry.size for entry in reader.select(header, entries, reader.Selection(kind, 0, None), 0)] == kept
+    assert [entry.size for entry in reader.select(header, entries, reader.Selection(kind, 0, None))] == kept
 
 
 def test_where_fluid_runs_the_services_pods_mount_its_claim() -> None:

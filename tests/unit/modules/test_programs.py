@@ -69,15 +69,19 @@ def test_labels_are_folders_of_images() -> None:
         labels.labelled([*others, images[0]])
 
 
+HEADER = {"large_bytes": 1, "digested": {"seed": 2012}}
+
+
 def test_each_part_has_images_of_its_own() -> None:
     images = [entry(f"train/{name}/{number}.JPEG", b"") for name in ("cat", "dog") for number in range(5)]
     orders = {"folder": None, "images": 4, "seed": 2012, "shards": None}
-    first, second = (labels.ordered(images, orders, labels.Part(number, 2))[1] for number in range(2))
+    first, second = (labels.ordered((HEADER, images), orders, labels.Part(number, 2))[1] for number in range(2))
     assert (len(first), len(second), set(first) & set(second)) == (4, 4, set())
-    assert first == labels.ordered(images, orders)[1]
-    everything = [labels.ordered(images, {**orders, "images": None}, labels.Part(number, 2))[1] for number in range(2)]
+    assert first == labels.ordered((HEADER, images), orders)[1]
+    all_of_them = {**orders, "images": None}
+    everything = [labels.ordered((HEADER, images), all_of_them, labels.Part(number, 2))[1] for number in range(2)]
     assert sorted(everything[0] + everything[1]) == images
-    few = labels.about(images, {**orders, "images": 6}, labels.Part(0, 2))
+    few = labels.about((HEADER, images), {**orders, "images": 6}, labels.Part(0, 2))
     assert few == {"few": "2 times 6 images are wanted, and there are 10"}
 
 
@@ -88,15 +92,16 @@ ORDERS = {"folder": None, "images": None, "seed": 2012}
 def test_shards_are_found_by_their_names() -> None:
     names = ("train-00000-of-00002", "train-00001-of-00002", "a/0.tfrecord", "cat/1.jpg", "dog/1.jpg", "a.tfrecord.gz")
     entries = [entry(name, b"x" * 120) for name in names]
-    folder, files = labels.ordered(entries, {**ORDERS, "shards": TFRECORD})
+    with_train = [*entries, entry("train/0.tfrecords", b"")]
+    folder, files = labels.ordered((HEADER, entries), {**ORDERS, "shards": TFRECORD})
     assert (folder, files) == ("", sorted(entries[:3]))
-    assert labels.ordered([*entries, entry("train/0.tfrecords", b"")], {**ORDERS, "shards": TFRECORD})[0] == "train"
-    assert len(labels.ordered(entries, {**ORDERS, "shards": {**TFRECORD, "count": 2}})[1]) == 2
-    assert len(labels.ordered(entries, {**ORDERS, "shards": None})[1]) == 2
+    assert labels.ordered((HEADER, with_train), {**ORDERS, "shards": TFRECORD})[0] == "train"
+    assert len(labels.ordered((HEADER, entries), {**ORDERS, "shards": {**TFRECORD, "count": 2}})[1]) == 2
+    assert len(labels.ordered((HEADER, entries), {**ORDERS, "shards": None})[1]) == 2
     tars = [entry(name, b"") for name in ("tar/train-000000.tar", "tar/train-000001.tar.gz")]
-    assert labels.ordered(tars, {**ORDERS, "shards": {**TFRECORD, "kind": "tar"}}) == ("", tars[:1])
+    assert labels.ordered((HEADER, tars), {**ORDERS, "shards": {**TFRECORD, "kind": "tar"}}) == ("", tars[:1])
     with pytest.raises(ValueError, match=r"its folder cat: no shard in it that is called like train-00000-of-01024"):
-        labels.ordered(entries, {**ORDERS, "folder": "cat", "shards": TFRECORD})
+        labels.ordered((HEADER, entries), {**ORDERS, "folder": "cat", "shards": TFRECORD})
 
 
 def test_how_many_images_are_in_shards_is_estimated_by_their_size() -> None:
@@ -112,10 +117,11 @@ def test_how_many_images_are_in_shards_is_estimated_by_their_size() -> None:
 
 def test_images_of_a_part_are_the_first_that_caches_are_filled_with() -> None:
     images = [entry(f"cat/{number}.jpg", b"") for number in range(50)]
-    some = labels.chosen(images, 10, 2012)
-    whole = reader.select({"large_bytes": 1}, images, reader.Selection("small", 0, 10), 2012)
+    orders = {**ORDERS, "images": 10, "seed": 1, "folder": "", "shards": None, "emulated": {"accelerators": 1}}
+    _, some = labels.ordered((HEADER, images), orders)
+    whole = reader.select(HEADER, images, reader.Selection("small", 0, 10))
     assert set(some) == set(whole)
-    assert len(labels.chosen(images, None, 2012)) == 50
+    assert len(labels.chosen((HEADER, images), None)) == 50
 
 
 SPEAKING = """

@@ -87,12 +87,13 @@ def test_slices_of_one_seed_are_disjoint_and_complete(listed: Path) -> None:
     head, all_entries = reader.load(str(listed))
     cuts = [0, 4, 9, None]
     slices = [
-        reader.select(head, all_entries, reader.Selection("small", first or 0, last), 7)
+        reader.select(head, all_entries, reader.Selection("small", first or 0, last))
         for first, last in itertools.pairwise(cuts)
     ]
     assert [len(part) for part in slices] == [4, 5, 12]
     assert sorted(entry for part in slices for entry in part) == sorted(all_entries)
-    assert reader.select(head, all_entries, reader.Selection("small", 0, 4), 8) != slices[0]
+    another = {**head, "digested": {**head["digested"], "seed": 8}}
+    assert reader.select(another, all_entries, reader.Selection("small", 0, 4)) != slices[0]
 
 
 def test_readers_divide_the_files_evenly(source: Path, listed: Path) -> None:

@@ -83,10 +83,13 @@ def test_a_folder_without_files_is_refused() -> None:
     assert said == "alluxio_train.folder: b: no file; name a folder with files"
 
 
+HEADER = {"large_bytes": 1, "digested": {"seed": 2012}}
+
+
 def test_any_file_is_a_sample() -> None:
     orders = steps.orders(Train.model_validate(EIGHT))
-    assert labels.about(ENTRIES, orders)["images"] == len(CONTENT)
-    assert labels.about(ENTRIES, orders | {"folder": "b"}) == {"unlabelled": "its folder b: no file in it"}
+    assert labels.about((HEADER, ENTRIES), orders)["images"] == len(CONTENT)
+    assert labels.about((HEADER, ENTRIES), orders | {"folder": "b"}) == {"unlabelled": "its folder b: no file in it"}
 
 
 def emulated(folder: Path, entries: list[reader.Entry], kind: str = "train", **orders: Any) -> dict[str, Any]:

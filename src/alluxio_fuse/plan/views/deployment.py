@@ -13,8 +13,8 @@ from alluxio_fuse.plan.pvc import claims
 def deployment(plan: Plan, host: str) -> dict[str, Any]:
     """What a platform's role is told of a deployment whose plan is known; preflight's questions hold the same keys.
 
-    Returns {name, platform, verbs, lacks: {playbook: why not}, image, state_dir: the folder on `host`, mount_root,
-    kubernetes: {node_access, claims: {folder: claim}, exports: {folder: {server, path}}, ...}}.
+    Returns {name, platform, verbs, lacks: {playbook: why not}, in_pods, image, state_dir: the folder on `host`,
+    mount_root, kubernetes: {node_access, claims: {folder: claim}, exports: {folder: {server, path}}, ...}}.
     """
     node = plan.nodes[host]["node"]
     cluster, sources = plan.fleet.get("kubernetes"), {one["name"]: one["source"] for one in plan.datasets}
@@ -23,6 +23,7 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
         "platform": plan.platform,
         "verbs": list(plan.capabilities.verbs),
         "lacks": dict(plan.capabilities.lacks),
+        "in_pods": plan.capabilities.in_pods,
         "image": plan.fleet["image"].amount,
         "state_dir": node["state_dir"].amount,
         "mount_root": node["mount_root"].amount,
