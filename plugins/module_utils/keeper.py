@@ -40,7 +40,7 @@ class Keeper:
     def _keep(self, wanted: stages.Wanted) -> str:
         try:
             kept = stages.keep(wanted, self._seconds)
-            if not kept.changed and not kept.former:
+            if not kept.changed and not kept.former.kept:
                 self._compare_one(wanted)
         except stages.NotMountedError as error:
             return str(error)
@@ -50,10 +50,11 @@ class Keeper:
         if kept.problems:
             self._until[wanted.path] = _now() + WAIT_S
             return "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
-        if kept.former:
+        if kept.former.kept:
             self._until[wanted.path] = _now() + WAIT_S
         have, total = kept.staged.get("files", 0), kept.total["files"]
-        return f"{have} of {total} files staged{'' if kept.complete else ', to be continued'}"
+        said = [f"{have} of {total} files staged", "" if kept.complete else "to be continued", str(kept.former)]
+        return ", ".join(filter(None, said))
 
     def _compare_one(self, wanted: stages.Wanted) -> None:
         begun = _now()

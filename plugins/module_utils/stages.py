@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     compositions,
+    holders,
     mount_calls,
     mount_table,
     reader,
@@ -70,17 +72,39 @@ class Wanted:
 
 
 class Kept(NamedTuple):
-    """What became of a dataset: {files, bytes, of_source, kinds} staged, {files, bytes} in all, generations left.
+    """What became of a dataset: {files, bytes, of_source, kinds} staged, {files, bytes} in all.
 
-    complete: whether its path shows what is wanted. problems: files that are not what the manifest says.
+    complete: whether its path shows what is wanted. former: who needs generations that were shown before.
+    problems: files that are not what the manifest says.
     """
 
     changed: bool
     complete: bool
     staged: dict[str, Any]
     total: dict[str, int]
-    former: list[str]
+    former: Former
     problems: list[reader.Problem]
+
+
+class Former(NamedTuple):
+    """Processes on account of which room of former generations is still taken.
+
+    kept: who goes by names in them, so that they are still there. open: who has files open or mapped of what was
+    removed, until these are closed.
+    """
+
+    kept: list[str]
+    open: list[str]
+
+    def __str__(self) -> str:
+        """What is to be told of them; empty where nobody is."""
+        said = [f"the former copy stays for {', '.join(self.kept)}"] if self.kept else []
+        if self.open:
+            said.append(f"files of it stay until these close them: {', '.join(self.open)}")
+        return "; ".join(said)
+
+
+NOBODY = Former([], [])
 
 
 class View(NamedTuple):
@@ -101,23 +125,21 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     total = {"files": header["files"], "bytes": header["bytes"]}
     table = mount_table.read_mounts()
     served = mount_table.mount_at(table, wanted.source)
-    generation = _generation(header, wanted)
-    found = record(Path(wanted.folder), generation) if wanted.folder else {}
+    folder, generation = Path(wanted.folder), _generation(header, wanted)
+    found = record(folder, generation) if wanted.folder else {}
     shown = view(wanted, table)
-    scrubbed = scrub.record(Path(wanted.folder) / generation)
+    scrubbed = scrub.record(folder / generation)
     if found is not None and not scrubbed.wrong and _is_as_wanted(shown, wanted, generation, served):
-        left = _others(Path(wanted.folder), generation) if wanted.folder and not look else []
-        kept = remove_former(Path(wanted.folder), generation, wanted.path) if left else []
-        return Kept(len(kept) < len(left), True, found, total, kept, [])
+        removed, left = (False, NOBODY) if look or not wanted.folder else remove_former(folder, generation)
+        return Kept(removed, True, found, total, left, [])
     if look:
-        return Kept(True, False, found or {}, total, [], [])
+        return Kept(True, False, found or {}, total, NOBODY, [])
     if served is None and (found is None or wanted.is_part or not wanted.folder):
         raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
     if served and (shown is None or (shown.kind != "whole" and shown.device != served["device"]) or not wanted.folder):
         compositions.publish(wanted.source, wanted.path)
     if not wanted.folder:
-        return Kept(True, True, {}, total, [], [])
-    folder = Path(wanted.folder)
+        return Kept(True, True, {}, total, NOBODY, [])
     again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
     # the node was started again since, or a file was seen to differ: its medium is not taken at its word
     if again and found is not None:
@@ -134,14 +156,14 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
         copied, part = _copy(wanted, generation, seconds)
         found = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
         if not copied.complete or copied.problems:
-            return Kept(True, copied.complete, found, total, [], copied.problems)
+            return Kept(True, copied.complete, found, total, NOBODY, copied.problems)
         if part:
             _write_names(wanted, folder / generation)
             found["kinds"] = part.kinds
         keep_record(folder, generation, found)
         (folder / COMING).unlink(missing_ok=True)
     show(wanted, generation, served)
-    return Kept(True, True, found, total, remove_former(folder, generation, wanted.path), [])
+    return Kept(True, True, found, total, remove_former(folder, generation)[1], [])
 
 
 def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]:
@@ -177,16 +199,25 @@ def view(wanted: Wanted, table: list[mount_table.Mount]) -> View | None:
     shown = mount_table.mount_at(table, wanted.path)
     if shown is None:
         return None
-    if shown["type"] == "overlay" and shown["source"].startswith(f"{compositions.SOURCE}/"):
-        _, generation, device = shown["source"].split("/")
+    place = _place(wanted.folder, table) if wanted.folder else None
+    return _copy_of(shown, place) or View("source", "", shown["device"])
+
+
+def _place(folder: str, table: list[mount_table.Mount]) -> tuple[str, str]:
+    """The device of a stage's medium, and the stage's folder as mounts of what is in it have it for their root."""
+    medium = mount_table.mount_of(table, folder)
+    return medium["device"], f"{medium['root'].rstrip('/')}/{os.path.relpath(folder, medium['point'])}/"
+
+
+def _copy_of(mount: mount_table.Mount, place: tuple[str, str] | None) -> View | None:
+    """What a mount shows of the stage at `place`; None where it shows no copy."""
+    if mount["type"] == "overlay" and mount["source"].startswith(f"{compositions.SOURCE}/"):
+        _, generation, device = mount["source"].split("/")
         return View("part", generation, device)
-    if wanted.folder:
-        medium = mount_table.mount_of(table, wanted.folder)
-        below = os.path.relpath(wanted.folder, medium["point"])
-        root = f"{medium['root'].rstrip('/')}/{below}/"
-        if shown["device"] == medium["device"] and shown["root"].startswith(root):
-            return View("whole", shown["root"].removeprefix(root).partition("/")[0], shown["device"])
-    return View("source", "", shown["device"])
+    device, root = place or ("", "")
+    if place and mount["device"] == device and mount["root"].startswith(root):
+        return View("whole", mount["root"].removeprefix(root).partition("/")[0], device)
+    return None
 
 
 def seen(folder: str, path: str) -> dict[str, Any]:
@@ -257,14 +288,28 @@ def former(folder: Path, generation: str) -> list[str]:
     return [str(one) for one in folder.glob(f"*/{FILES}") if one.parent.name != generation]
 
 
-def remove_former(folder: Path, generation: str, path: str) -> list[str]:
-    """Removes the other generations where nobody reads; those that are still there."""
+def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
+    """Removes the other generations, but for those that somebody goes by names in; whether there was one to remove."""
     others = _others(folder, generation)
-    if others and users.readers_at(path, mount_table.read_mounts(), compositions.LOOK_S):
-        return [one.name for one in others]
+    if not others:
+        return False, NOBODY
+    time.sleep(compositions.LOOK_S)  # who began to open a file of what was shown before has opened it by then
+    place = _place(str(folder), mount_table.read_mounts())
+    removed, kept, still_open = False, dict[str, None](), dict[str, None]()
     for one in others:
-        shutil.rmtree(one)
-    return []
+
+        def is_shown(mount: mount_table.Mount, name: str = one.name) -> bool:
+            shown = _copy_of(mount, place)
+            return shown is not None and shown.generation == name
+
+        names, files = holders.held(is_shown, [one / FILES, one / NAMES], one / FILES, folder / generation / FILES)
+        if names:
+            kept |= dict.fromkeys(names)
+        else:
+            still_open |= dict.fromkeys(files)
+            shutil.rmtree(one)
+            removed = True
+    return removed, Former(list(kept), list(still_open))
 
 
 def _others(folder: Path, generation: str) -> list[Path]:

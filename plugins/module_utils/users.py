@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child
-from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import (
-    Copies,
-    namespace_of,
-    number_of,
-    processes,
-)
+from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import Copies, processes
+from ansible_collections.alluxio.fuse.plugins.module_utils.open_files import Mapped, name_of, opened, path_below_root
 from ansible_collections.alluxio.fuse.plugins.module_utils.opens import openers
 
 BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
@@ -69,66 +64,28 @@ def _opening(shown: Sequence[Mount], seconds: float) -> list[str]:
 def readers_of(*shown: Mount) -> list[str]:
     """Processes, in whatever container, that have a file open or mapped of what the mounts `shown` show.
 
-    Files are told by the number of the mount that they were opened through: a path is another one in a container, a
-    disk is also that of other folders, and asking the file itself would hang on a mount that is dead.
+    Files are told by the number of the mount that they were opened through.
     """
     copies = Copies(shown)
-    opened: dict[str, dict[Path, str]] = {}
-    mapped = _Mapped()
+    found: dict[str, dict[Path, str]] = {}
+    mapped = Mapped()
     for process in processes():
         try:
-            name = f"{(process / 'comm').read_text().strip()} ({process.name})"
-            held = {**_opened(process), **mapped.of(process)}
+            name, held = name_of(process), {**opened(process), **mapped.of(process)}
         except OSError:  # ended meanwhile, or is a thread of the kernel
             continue
         held = {link: number for link, number in held.items() if number not in copies.others}
         if held:
-            opened[name] = held
+            found[name] = held
     copies.look_again()  # what was mounted since the first look is no former mount
-    readers = {name for name, held in opened.items() if not copies.numbers.isdisjoint(held.values())}
+    readers = {name for name, held in found.items() if not copies.numbers.isdisjoint(held.values())}
     unknown = {
         name: [link for link, number in held.items() if number not in copies.others]
-        for name, held in opened.items()
+        for name, held in found.items()
         if name not in readers
     }
     former = _of_former({name: links for name, links in unknown.items() if links}, shown)
-    return [name for name in opened if name in readers or name in former]
-
-
-def _opened(process: Path) -> dict[Path, str]:
-    """By the link to each open file, the number of the mount that it was opened through."""
-    found = {}
-    for info in (process / "fdinfo").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            found[process / "fd" / info.name] = number_of(info)
-    return found
-
-
-class _Mapped:
-    """By the link to each mapped file the same: a mapping outlives its file descriptor, as where tensors are read."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, ...], str] = {}  # libraries are mapped by most processes: each is asked for once
-
-    def of(self, process: Path) -> dict[Path, str]:
-        namespace, found = namespace_of(process), {}
-        for line in (process / "maps").read_text(errors="surrogateescape").splitlines():
-            area, _, _, device, inode, *path = line.split(maxsplit=5)
-            if inode == "0":
-                continue
-            file, link = (namespace, device, inode, *path), process / "map_files" / area
-            with suppress(FileNotFoundError):  # unmapped meanwhile
-                found[link] = self._numbers[file] = self._numbers.get(file) or _mapped_through(link)
-        return found
-
-
-def _mapped_through(link: Path) -> str:
-    """The number of the mount of a mapping; O_PATH asks nothing of what is mounted."""
-    opened = os.open(link, os.O_PATH)
-    try:
-        return number_of(Path(f"/proc/self/fdinfo/{opened}"))
-    finally:
-        os.close(opened)
+    return [name for name in found if name in readers or name in former]
 
 
 def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) -> set[str]:
@@ -137,7 +94,8 @@ def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) 
     Such a file has a path from the root of its former mount, and one that was mounted here before has it here, too.
     """
     points = [one["point"] for one in shown if not one["type"].startswith("fuse")]
-    paths = {name: list(filter(None, map(_path_below_root, links))) for name, links in unknown.items()}
+    below = {name: {path_below_root(link) for link in links} for name, links in unknown.items()}
+    paths = {name: found - {"", "/"} for name, found in below.items()}  # any mount has a root
 
     def look() -> list[str]:
         return [
@@ -146,15 +104,6 @@ def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) 
 
     said = in_child(look, TIMEOUT_S) if points and any(paths.values()) else []
     return set() if said == HUNG else set(said)
-
-
-def _path_below_root(link: Path) -> str:
-    """Where a file was from the root of its mount; "" where it never had a place, as a pipe, or was the root itself."""
-    try:
-        path = os.readlink(link)  # noqa: PTH115 (a link that leads nowhere)
-    except OSError:
-        return ""
-    return path if path.startswith("/") and path != "/" else ""
 
 
 def parse_utilisation(text: str) -> list[str]:

@@ -154,8 +154,8 @@ def _keep(work: Work, wanted: Wanted) -> dict[str, str]:
             before = (files, size)
             work.progress.at(files, size, max(0, moved))
             if kept.complete and not why:
-                if kept.former:
-                    work.progress.note(note="what was staged before takes its memory until its last reader has ended")
+                if said := str(kept.former):
+                    work.progress.note(note=said)
                 return {}
         if files > best:
             best, tries = files, 0

@@ -140,10 +140,11 @@ total:
   type: dict
   returned: state is present
 former:
-  description: Generations that are still there, since there are readers.
-  type: list
-  elements: str
-  returned: the copy is whole
+  description:
+    - Processes on account of which room of former copies is taken. Those that go by names in a copy (C(kept)), as a
+      container with a mount of its own does; and those that have files open of what was removed (C(open)).
+  type: dict
+  returned: state is present
 """
 
 
@@ -162,6 +163,8 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     with assignments.alone(said["assignments"]):
         assignments.assign(said["assignments"], wanted)
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
+    if text := str(kept.former):
+        module.warn(f"{wanted.path}: {text}")
     return _right(module, _answer(kept), kept)
 
 
@@ -210,7 +213,8 @@ def absent(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _answer(kept: stages.Kept) -> dict[str, Any]:
-    return {key: value for key, value in kept._asdict().items() if key != "problems"}
+    answer = {key: value for key, value in kept._asdict().items() if key != "problems"}
+    return {**answer, "former": kept.former._asdict()}
 
 
 def main() -> None:

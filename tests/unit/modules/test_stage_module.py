@@ -41,7 +41,7 @@ def present(said: dict[str, Any], *, check_mode: bool = False) -> dict[str, Any]
 def test_a_copy_is_made_once_and_compared_after_a_restart(said: dict[str, Any]) -> None:
     assert present(said, check_mode=True)["changed"]
     first = present(said)
-    assert (first["complete"], first["staged"]["files"], first["former"]) == (True, 20, [])
+    assert (first["complete"], first["staged"]["files"], first["former"]) == (True, 20, {"kept": [], "open": []})
     assert not present(said)["changed"]
     assert not present(said, check_mode=True)["changed"]
     file = next(Path(said["folder"]).glob("*/files/train/7"))

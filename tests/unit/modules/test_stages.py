@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
+    compositions,
     keeper,
     mount_table,
     scrub,
@@ -176,6 +180,7 @@ def test_a_set_that_is_not_staged_here_is_the_source(whole: stages.Wanted) -> No
     reads_right(wanted)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_part_becomes_another_and_the_whole(part: stages.Wanted, whole: stages.Wanted) -> None:
     stages.keep(part)
     smaller = replace(part, budget=1 << 20)
@@ -187,15 +192,75 @@ def test_a_part_becomes_another_and_the_whole(part: stages.Wanted, whole: stages
     reads_right(whole)
 
 
-def test_memory_returns_after_the_last_reader(part: stages.Wanted, whole: stages.Wanted) -> None:
-    stages.keep(part)
-    with (Path(part.path) / f"{TRAIN}/7").open("rb"):
-        (former,) = stages.keep(whole).former
-        assert (Path(whole.folder) / former).exists()
-        assert not stages.keep(whole).changed
-    assert stages.keep(whole).changed
-    assert not (Path(whole.folder) / former).exists()
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is about to open a file."""
+    monkeypatch.setattr(compositions, "LOOK_S", 0.1)
+
+
+def generations(wanted: stages.Wanted) -> list[Path]:
+    """Folders of what was staged, the newest last."""
+    found = (one.parent for one in Path(wanted.folder).glob(f"*/{stages.FILES}"))
+    return sorted(found, key=lambda one: one.stat().st_mtime_ns)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_copy_is_removed_under_those_who_have_its_files_open(whole: stages.Wanted) -> None:
+    """They read on to the end, and what has other bytes now takes room until they close it. They are told."""
+    stages.keep(whole)
+    with (Path(whole.path) / "large1").open("rb", buffering=0) as file:
+        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    change(whole)
+    with (Path(whole.path) / f"{TRAIN}/7").open("rb") as unchanged, mapped:
+        kept = stages.keep(whole)
+        assert kept.former == stages.Former([], [f"{Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"])
+        assert f"files of it stay until these close them: {kept.former.open[0]}" in str(kept.former)
+        assert len(generations(whole)) == 1
+        assert mapped[:] == bytes([1]) * LARGE_BYTES
+        assert unchanged.read() == bytes([7]) * 100
     assert not stages.keep(whole).changed
+
+
+def change(wanted: stages.Wanted) -> None:
+    """Another version of a file at the source, and a manifest that has it."""
+    (Path(wanted.source) / "large1").write_bytes(b"x" * LARGE_BYTES)
+    save(Path(wanted.source), Path(wanted.manifest).with_suffix(".new")).replace(wanted.manifest)
+
+
+IN_FOLDER = "import os, time; os.chdir({path!r}); print(flush=True); time.sleep(60)"
+WITH_FOLDER = "import os, time; held = os.open({path!r}, os.O_RDONLY); print(flush=True); time.sleep(60)"
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("kind_of_copy", ["whole", "part"])
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ((sys.executable, "-c", IN_FOLDER), r"python[^ ]* \({pid}\)"),
+        ((sys.executable, "-c", WITH_FOLDER), r"python[^ ]* \({pid}\)"),
+        (("unshare", "--mount", "--propagation=private", "sh", "-c", "echo; exec sleep 60"), "sleep .* at {path}"),
+    ],
+    ids=["is in a folder", "has a folder open", "has a mount of its own"],
+)
+def test_a_copy_stays_for_who_goes_by_names_in_it(
+    whole: stages.Wanted, part: stages.Wanted, kind_of_copy: str, how: tuple[str, ...], told: str
+) -> None:
+    before, after = (whole, part) if kind_of_copy == "whole" else (part, whole)
+    stages.keep(before)
+    command = [one.format(path=f"{before.path}/{TRAIN}") for one in how]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            former = stages.keep(after).former
+            assert re.fullmatch(told.format(pid=process.pid, path=before.path), ", ".join(former.kept)), former
+            assert len(generations(after)) == 2
+            assert not stages.keep(after).changed
+        finally:
+            process.kill()
+    assert stages.keep(after).changed
+    assert len(generations(after)) == 1
+    assert not stages.keep(after).changed
 
 
 def test_links_are_not_staged_in_part(part: stages.Wanted, tmp_path: Path) -> None:
@@ -265,7 +330,7 @@ def test_the_keeper_leaves_windows_that_are_being_brought(whole: stages.Wanted, 
     assert brought == SMALL + LARGE + 1
     assert [list(stages.lacking(whole, window)) for window in windows] == [[], []]
     assert not (Path(whole.path) / f"{TRAIN}/new").exists()
-    assert stages.keep(whole).former == []
+    assert stages.keep(whole).former == stages.NOBODY
     assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
     (generation,) = Path(whole.folder).glob(f"*/{stages.FILES}")
     assert {one.name for one in Path(whole.folder).iterdir()} == {generation.parent.name, stages.VIEW}
