@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ IMAGE = "localhost/alluxio-fuse:2.9.6"
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-bucket")
 
 
-def started() -> dict[str, str]:
+def started(services: Sequence[str] = SERVICES) -> dict[str, str]:
     """When each service was started."""
     how = "{{.State.StartedAt}}"
-    return {name: podman("inspect", "--format", how, f"{NAME}-{name}").strip() for name in SERVICES}
+    return {name: podman("inspect", "--format", how, f"{NAME}-{name}").strip() for name in services}
 
 
 def java(name: str) -> int:

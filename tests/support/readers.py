@@ -91,6 +91,12 @@ class Readers:
         """Let it happen, wait until all is as before, and say what it came to."""
         was, begun = services(), time.time()
         happen()
+        return self.tell(fault, begun, was, services, limit)
+
+    def tell(
+        self, fault: str, begun: float, was: dict[str, str], services: Callable[[], dict[str, str]], limit: float
+    ) -> Drill:
+        """Wait until all is as before, and say what a fault came to; was: the services as it began."""
         self.settle(begun, limit)
         reads, now = self.reads(begun), services()
         bad = [one for one in reads if not one.good]

@@ -34,15 +34,23 @@ def source(name: str, files: Mapping[str, int] = FILES) -> Iterator[Path]:
         yield folder / "set"
 
 
-def upload(folder: Path, store: ObjectStore) -> dict[str, Any]:
-    """Put a filled folder into the bucket `training`; the dataset `bucket` and its key, as an inventory has them."""
+def upload(folder: Path, store: ObjectStore, *names: str) -> dict[str, Any]:
+    """Put a filled folder into the bucket `training`; the dataset `bucket` and its key, as an inventory has them.
+
+    names: of datasets in place of that one, each with files of its own.
+    """
     client = store.client()
     store.create_bucket(BUCKET)
+    prefixes = {name: name for name in names} or {"bucket": PREFIX}
     for path in (path for path in folder.rglob("*") if path.is_file()):
-        client.upload_file(str(path), BUCKET, f"{PREFIX}/{path.relative_to(folder)}")
+        for prefix in prefixes.values():
+            client.upload_file(str(path), BUCKET, f"{prefix}/{path.relative_to(folder)}")
+    key = {"access_key": store.access_key, "secret_key": store.secret_key}
     return {
-        "alluxio_datasets": [{"name": "bucket", "source": f"s3://{BUCKET}/{PREFIX}", "s3": store.s3}],
-        "alluxio_credentials": {"bucket": {"access_key": store.access_key, "secret_key": store.secret_key}},
+        "alluxio_datasets": [
+            {"name": name, "source": f"s3://{BUCKET}/{prefix}", "s3": store.s3} for name, prefix in prefixes.items()
+        ],
+        "alluxio_credentials": dict.fromkeys(prefixes, key),
     }
 
 
