@@ -11,6 +11,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 POLL_S = 3
+NO_ROOM = "Status code: 8"  # gRPC's RESOURCE_EXHAUSTED: the worker could give up no block for one that came
 
 
 class ActionModule(ActionBase):
@@ -44,7 +45,10 @@ class ActionModule(ActionBase):
             )
             if job["mJobState"] == "SUCCEEDED" and not job["mFailedFileCount"]:
                 return job
-            if job["mJobState"] in ("SUCCEEDED", "FAILED", "STOPPED"):
+            if job["mJobState"] == "SUCCEEDED":
+                progress(f"{host}: into workers: no room for {self._without_room(args, task_vars)} files")
+                return job
+            if job["mJobState"] in ("FAILED", "STOPPED"):
                 reason = job.get("mFailureReason", {}).get("message", f"{job['mFailedFileCount']} files failed")
                 raise AnsibleActionFail(f"load of {args['path']}: {job['mJobState'].lower()}: {reason}")
             if now != last:
@@ -52,6 +56,16 @@ class ActionModule(ActionBase):
             if time.monotonic() - moved > args["timeout_s"]:
                 raise AnsibleActionFail(f"load of {args['path']}: no progress for {args['timeout_s']} s")
             time.sleep(POLL_S)
+
+    def _without_room(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> int:
+        """How many files found no room in workers that do not hold everything; the task fails where others failed."""
+        text = self._call(args, ["load", args["path"], "--progress", "--format", "JSON", "--verbose"], task_vars)
+        reasons: dict[str, str] = parse(text)["mFailedFilesWithReasons"]
+        others = [(file, why) for file, why in reasons.items() if args["whole"] or NO_ROOM not in why]
+        if others:
+            file, why = others[0]
+            raise AnsibleActionFail(f"load of {args['path']}: {len(others)} files failed, {file} for one: {why}")
+        return len(reasons)
 
     def _call(self, args: dict[str, Any], verb: list[str], task_vars: dict[str, Any] | None) -> str:
         answer = self._execute_module(

@@ -32,6 +32,11 @@ options:
     description: Files below the path, to show progress against.
     type: int
     required: true
+  whole:
+    description:
+      - Whether workers hold all that is below the path. Where they do not, a file that finds no room is no error.
+    type: bool
+    default: true
   timeout_s:
     description: Seconds without progress after which the load has failed.
     type: int

@@ -125,6 +125,7 @@ def _target(
         "path": dataset["path"],
         "stage": plain(fuse["stage"]) if "stage" in fuse and fuse["stage"].share else None,
         "client_cache_bytes": cache.size if cache.enabled else 0,
+        "workers_hold": plan.fleet["residency"].amount[dataset["name"]]["worker"],
         "residency": plan.fleet["served_from"].amount[dataset["name"]],
         "direct": dataset["through"] == "under_store",
         "warm_up": plan.fleet["warm_strategy"].amount[dataset["name"]],

@@ -1,5 +1,6 @@
 """What warming leans on: measurements kept under an identity, progress parsed, wrong bytes refused."""
 
+import json
 from typing import Any
 
 import pytest
@@ -28,6 +29,40 @@ def test_progress_is_found_below_the_sentence() -> None:
 def test_progress_that_is_none_is_shown() -> None:
     with pytest.raises(AnsibleActionFail, match="Load for path '/x' not found"):
         alluxio_load.parse("Load for path '/x' not found.")
+
+
+FULL = "Status code: 8, message: Failed to free 16777216 bytes space at location"
+
+
+@pytest.mark.parametrize(
+    ("whole", "reasons", "said"),
+    [
+        (False, {"/set/a": FULL}, ""),
+        (True, {"/set/a": FULL}, "load of /set: 1 files failed, /set/a for one: Status code: 8"),
+        (
+            False,
+            {"/set/a": FULL, "/set/b": "Status code: 7, message: denied"},
+            "1 files failed, /set/b for one: .* denied",
+        ),
+    ],
+)
+def test_a_load_may_find_no_room_where_workers_hold_a_part(
+    monkeypatch: pytest.MonkeyPatch, whole: bool, reasons: dict[str, str], said: str
+) -> None:
+    """As Alluxio 2.9.6 says it."""
+    ended = {"mJobState": "SUCCEEDED", "mProcessedFileCount": 2, "mFailedFileCount": len(reasons)}
+
+    def call(_: Any, __: Any, verb: list[str], ___: Any) -> str:
+        return json.dumps(ended | ({"mFailedFilesWithReasons": reasons} if "--verbose" in verb else {}))
+
+    monkeypatch.setattr(alluxio_load.ActionModule, "_call", call)
+    action = alluxio_load.ActionModule.__new__(alluxio_load.ActionModule)
+    args = {"path": "/set", "files": 2, "bytes": 2, "timeout_s": 9, "whole": whole}
+    if said:
+        with pytest.raises(AnsibleActionFail, match=said):
+            action._wait(args, None)
+    else:
+        assert action._wait(args, None)["mProcessedFileCount"] == 2
 
 
 @pytest.mark.parametrize("where", ["timed", "verified"])
