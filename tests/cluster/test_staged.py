@@ -20,6 +20,7 @@ from bundle import Run, latest, succeed
 from cluster import ROOT, consumer, restarts
 from main_job import NAME, Job, digests
 from readers import READING, Read, recorded
+from test_drills import WORKER, no_store, signal_on
 from test_main_job import sample_digests, unlike
 from torchrun import TINY
 
@@ -262,6 +263,30 @@ def names_and_failed(job: Job, pod: str) -> tuple[set[str], set[str]]:
     names = job.cluster.kubectl("exec", pod, "--", "bash", "-ec", "cd /data/data && find . -type f").split()
     script = "cd /data/data; find . -type f | while read -r file; do cat $file >/dev/null 2>&1 || echo $file; done"
     return set(names), set(job.cluster.kubectl("exec", pod, "--", "bash", "-c", script).split())
+
+
+def test_master_workers_and_store_are_away(
+    job: Job, readers: dict[str, Reader], here: str, consumers: dict[tuple[str, str], str], expected: dict[str, str]
+) -> None:
+    """Whoever reads what is staged notices nothing, and the rest waits."""
+    before = len(readers[PART].reads())
+    master, source = f"statefulset/{NAME}-master", job.cluster.settings["lab_shared"]
+    job.cluster.kubectl(SPACE, "scale", master, "--replicas=0")
+    try:
+        job.cluster.wait("no master is left", lambda: not job.cluster.pods(NAME, "master"), 60)
+        for node in job.cluster.gpu_nodes():
+            signal_on(node, "KILL", WORKER)
+        with no_store(job, None):
+            readers[WHOLE].goes_on(job)
+            for name in staged_files(job, here, PART):
+                on_node(job, here, f"cmp {source}/{name} /mnt/{NAME}/{PART}/data/{name}")
+    finally:
+        job.cluster.kubectl(SPACE, "scale", master, "--replicas=1")
+    job.cluster.wait_ready(NAME, {"master": 1, "worker": len(job.cluster.gpu_nodes())})
+    job.cluster.wait("it is whole again", lambda: is_whole(job, consumers[here, PART], expected), 300)
+    readers[PART].goes_on(job)
+    assert readers[WHOLE].outcomes() == {"ok"}
+    assert {one.outcome for one in readers[PART].reads()[before:]} == {"ok"}
 
 
 def test_the_keeper_is_deleted(job: Job, readers: dict[str, Reader], here: str) -> None:
