@@ -10,6 +10,7 @@ from typing import Any
 from alluxio_fuse.containers import SETTINGS_VARIABLE, digest, owned_item
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.parts import PlannedCache
+from alluxio_fuse.plan.schemes import S3, folder_of
 from alluxio_fuse.plan.values import amounts
 
 ROLE = "platform_host"
@@ -155,7 +156,7 @@ def _entered(made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> Unit:
     called = f"{name}-fuse-{dataset}"
     source = fuse.get("under_store", "")
-    folder = source.removeprefix("file://") if source.startswith("file://") else ""
+    folder = folder_of(source)
     cache: PlannedCache = fuse["client_cache"]
     return Unit(
         name=f"{called}.service",
@@ -173,7 +174,7 @@ def _unit(name: str, dataset: str, fuse: Mapping[str, Any], state_dir: str) -> U
         requires=[path for path in (folder, cache.path) if path],
         conf_dir=f"{state_dir}/conf/{called}",
         properties=fuse["properties"],
-        under_store=source.startswith("s3://"),
+        under_store=source.startswith(S3),
         mount_point=fuse["mount_point"],
         mount_parent=fuse["mount_parent"],
         client_cache=cache.path or "",

@@ -18,6 +18,7 @@ from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
+from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
 from alluxio_fuse.programs import Folder
@@ -308,7 +309,7 @@ def _origin(source: str, marker: Amounts | None) -> Amounts:
         return {"volume": {"claim": claim.name} | ({"subPath": claim.folder} if claim.folder else {})}
     if export := export_of(source):
         return {"volume": {"nfs": {"server": export.server, "path": export.path}}}
-    folder = source.removeprefix("file://")
+    folder = source.removeprefix(FOLDER)
     if folder == source:
         return {"source": source}
     return {"volume": {"hostPath": folder} | ({"marker": marker} if marker else {})}

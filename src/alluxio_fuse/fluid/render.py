@@ -15,8 +15,8 @@ from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.kubernetes.pods import COMPONENT
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Fluid, Kubernetes
-from alluxio_fuse.plan.pvc import SCHEME
 from alluxio_fuse.plan.refusals import Finding, Refused
+from alluxio_fuse.plan.schemes import CLAIM
 from alluxio_fuse.plan.values import Amounts, amounts
 
 
@@ -33,7 +33,7 @@ def render(plan: Plan, nodes: Mapping[str, Mapping[str, Any]]) -> list[Object]:
     mounted = source_of(planned, fluid.runtime)
     specs = {
         "Dataset": objects.dataset(name, mounted, secret_name(plan), terms, objects.tolerations(cluster)),
-        objects.KINDS[fluid.runtime]: _runtime(plan, fluid, cluster, claimed=mounted.mount_point.startswith(SCHEME)),
+        objects.KINDS[fluid.runtime]: _runtime(plan, fluid, cluster, claimed=mounted.mount_point.startswith(CLAIM)),
     }
     said = {"Dataset": fluid.further.dataset, objects.KINDS[fluid.runtime]: fluid.further.runtime}
     findings: list[Finding] = []

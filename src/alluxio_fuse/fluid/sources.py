@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from alluxio_fuse.plan.pvc import SCHEME
+from alluxio_fuse.plan.schemes import CLAIM
 from alluxio_fuse.plan.sources import UNSIGNED
 from alluxio_fuse.plan.values import PlannedDataset
 
@@ -31,7 +31,7 @@ class Source:
 
 def source_of(dataset: PlannedDataset, runtime: str) -> Source:
     """How a dataset's source is mounted in a runtime, `alluxio` or `jindo`."""
-    if dataset["source"].startswith(SCHEME):
+    if dataset["source"].startswith(CLAIM):
         return Source(dataset["source"], {}, {})
     scheme = dataset["source"].partition("://")[0]
     if runtime == "jindo":

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from alluxio_fuse.kubernetes.objects import Object
 from alluxio_fuse.plan.refusals import Finding
+from alluxio_fuse.plan.schemes import OSS
 
 _META: Final = ("ONCE", "ALWAYS")
 _PAIRS: Final = (
@@ -59,7 +60,7 @@ def _mount(where: str, mount: Mapping[str, Any], encrypted: list[Mapping[str, An
             other = next(name for name in pair if name not in found)
             reason = f"{other} is missing: half a key pair"
             yield Finding(f"{where}.encryptOptions", found.pop(), reason, f"add {other}, or write neither")
-    if mount["mountPoint"].startswith("oss://") and not options.get("fs.oss.endpoint"):
+    if mount["mountPoint"].startswith(OSS) and not options.get("fs.oss.endpoint"):
         remedy = "write fs.oss.endpoint: oss-<region>-internal.aliyuncs.com"
         yield Finding(f"{where}.options.fs.oss.endpoint", "empty", "Jindo's controller fails without it", remedy)
     policy = options.get("metaPolicy", "ONCE")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from alluxio_fuse.plan.refusals import Finding
+from alluxio_fuse.plan.schemes import CLAIM
 
 #: Access modes with which pods of several nodes can read a claim at a time.
 SHARED: Final = ("ReadOnlyMany", "ReadWriteMany")
@@ -29,4 +30,4 @@ def claim_findings(claims: Mapping[str, Mapping[str, Any] | None], namespace: st
 
 
 def _finding(name: str, reason: str, remedy: str) -> Finding:
-    return Finding("alluxio_datasets[].source", f"pvc://{name}", reason, remedy)
+    return Finding("alluxio_datasets[].source", f"{CLAIM}{name}", reason, remedy)

@@ -15,6 +15,7 @@ from alluxio_fuse.plan.rules.caches import BLOCK, SMALLEST_TIER, tier_need
 from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed, sample_share
 from alluxio_fuse.plan.rules.jvm import Load
 from alluxio_fuse.plan.rules.properties import Cluster
+from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sizes import Sizes
 
 
@@ -109,7 +110,7 @@ class Fleet:
     @property
     def sample_source(self) -> str:
         """Where the generated sample is made."""
-        return f"file://{self.state_dir}/sample"
+        return f"{FOLDER}{self.state_dir}/sample"
 
     @property
     def mount_root(self) -> str:

@@ -10,7 +10,7 @@ from alluxio_fuse.plan.intent.datasets import Dataset, Readers
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import Finding
-from alluxio_fuse.plan.stores import HDFS
+from alluxio_fuse.plan.schemes import FOLDER, HDFS, S3
 
 #: Below it Fluid tells FUSE its mount point in a variable that no image reads any more.
 OLDEST_TAG: Final = (2, 8, 0)
@@ -58,7 +58,7 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
 
 
 def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Finding]:
-    if dataset.source.startswith("file://"):
+    if dataset.source.startswith(FOLDER):
         reason = "Fluid reads a folder through a PersistentVolumeClaim"
         remedy = "write pvc://<claim>, or a folder of it after that; also where the folder is on NFS"
         yield Finding(f"{where}.source", dataset.source, reason, remedy)
@@ -69,7 +69,7 @@ def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Find
         reason = "who may mount a claim of Fluid's is said by the rights in its namespace, not by a folder's mode"
         remedy = "remove it, and put the dataset into a namespace (alluxio_kubernetes.namespace) of its readers"
         yield Finding(f"{where}.readers", str(dataset.readers.model_dump()), reason, remedy)
-    if intent.alluxio_fluid.runtime == "jindo" and dataset.source.startswith(("s3://", HDFS)):
+    if intent.alluxio_fluid.runtime == "jindo" and dataset.source.startswith((S3, HDFS)):
         reason, remedy = "JindoRuntime is rendered for claims and oss://", "write alluxio_fluid: {runtime: alluxio}"
         yield Finding(f"{where}.source", dataset.source, reason, remedy)
 

@@ -17,6 +17,7 @@ from alluxio_fuse.plan.rules.caches import (
     tier_footprint,
 )
 from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share
+from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
 
@@ -75,7 +76,7 @@ class Shape:
     @property
     def local(self) -> bool:
         """Whether the source is a folder of each node, the generated sample's included."""
-        return not self.source or self.source.startswith("file://")
+        return not self.source or self.source.startswith(FOLDER)
 
     @property
     def mounted(self) -> bool:

@@ -14,9 +14,9 @@ from alluxio_fuse.plan.process import process
 from alluxio_fuse.plan.rules import caches, expectation, fuse, ports, properties
 from alluxio_fuse.plan.rules.jvm import Jvm
 from alluxio_fuse.plan.rules.stage import PER_FILE, nothing_staged, stage, stage_footprint
+from alluxio_fuse.plan.schemes import FOLDER, OBJECT_STORES
 from alluxio_fuse.plan.site import site
 from alluxio_fuse.plan.sources import source_properties
-from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.values import Service, Value
 
 DERIVED = "alluxio_name and the dataset's name"
@@ -40,7 +40,7 @@ class FuseInputs:
 def _read_directly(fleet: Fleet, shape: Shape) -> str:
     """What a FUSE process without a cluster reads."""
     if export := export_of(shape.source):
-        return f"file://{names.export_folder(fleet.name, *export)}"
+        return f"{FOLDER}{names.export_folder(fleet.name, *export)}"
     return shape.source or fleet.sample_source
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.schemes import EXPORT
 from alluxio_fuse.plan.values import rule
 
-SCHEME: Final = "nfs://"
 #: Seconds for which a mount without options may answer with attributes of before: acregmax and acdirmax of nfs(5).
 #: Kubernetes gives an NFS volume of a pod no options.
 UNSAID_KEEPS_S: Final = 60
@@ -18,7 +18,7 @@ _PARTS: Final = 5  # of a freshness: one for the NFS client, the rest for what i
 _IMMUTABLE_KEEPS_S: Final = 3600
 _READ_BYTES: Final = 1 << 20
 _WELL_FORMED: Final = re.compile(
-    r"nfs://(?P<server>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<path>(/[A-Za-z0-9_.@~-]+)+)"
+    EXPORT + r"(?P<server>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<path>(/[A-Za-z0-9_.@~-]+)+)"
 )
 
 
@@ -53,7 +53,7 @@ def exports(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 def is_export(source: str) -> bool:
     """Whether a source is of NFS."""
-    return source.startswith(SCHEME)
+    return source.startswith(EXPORT)
 
 
 def keeps_s(within: int | None, *, in_pods: bool) -> int:

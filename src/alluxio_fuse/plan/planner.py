@@ -35,8 +35,8 @@ from alluxio_fuse.plan.rules.jvm import Load, load_batch, requests_scarce
 from alluxio_fuse.plan.rules.memory import cpus_workload
 from alluxio_fuse.plan.rules.ports import PORTS
 from alluxio_fuse.plan.rules.properties import Cluster
+from alluxio_fuse.plan.schemes import OBJECT_STORES
 from alluxio_fuse.plan.sizes import Sizes
-from alluxio_fuse.plan.stores import OBJECT_STORES
 from alluxio_fuse.plan.summary import fleet_values
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from alluxio_fuse import names
+from alluxio_fuse.plan.schemes import CLAIM
 
-SCHEME: Final = "pvc://"
-_WELL_FORMED: Final = re.compile(r"pvc://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/\x00-\x1f\x7f]+)*/?")
+_WELL_FORMED: Final = re.compile(CLAIM + r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[^/\x00-\x1f\x7f]+)*/?")
 
 
 class Claim(NamedTuple):
@@ -26,8 +26,8 @@ def is_claim(source: str) -> bool:
 
 def claim_of(source: str) -> Claim | None:
     """The claim that a source is, if it is one."""
-    name, _, folder = source.removeprefix(SCHEME).rstrip("/").partition("/")
-    return Claim(name, folder) if source.startswith(SCHEME) else None
+    name, _, folder = source.removeprefix(CLAIM).rstrip("/").partition("/")
+    return Claim(name, folder) if source.startswith(CLAIM) else None
 
 
 def claims(sources: Mapping[str, str]) -> dict[str, str]:

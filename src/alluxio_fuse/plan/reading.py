@@ -21,8 +21,9 @@ from alluxio_fuse.plan.nfs import is_export, keeps_s
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
 from alluxio_fuse.plan.rules.gate import GpuNeed, TrainedNeed
+from alluxio_fuse.plan.schemes import HDFS, OBJECT_STORES
 from alluxio_fuse.plan.sizes import Sizes
-from alluxio_fuse.plan.stores import HDFS, OBJECT_STORES, PAGE
+from alluxio_fuse.plan.stores import PAGE
 
 SAMPLE_IMAGE = WORKLOADS["resnet50"].sample_bytes
 SAMPLE_SHARD = 128_000_000

@@ -3,6 +3,7 @@
 from typing import Final
 
 from alluxio_fuse.plan.intent.datasets import Dataset
+from alluxio_fuse.plan.schemes import S3
 
 #: Alluxio's client looks for keys before it asks a store, and fails without any: it finds these, which sign nothing.
 UNSIGNED: Final = {
@@ -20,7 +21,7 @@ def source_properties(dataset: Dataset, *, writable: bool) -> dict[str, str]:
             "fs.oss.region": dataset.oss.region,
             "alluxio.underfs.oss.default.mode": "0555",
         }
-    if not dataset.source.startswith("s3://"):
+    if not dataset.source.startswith(S3):
         return {}
     options = {
         "alluxio.underfs.s3.inherit.acl": "false",

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal
 
+from alluxio_fuse.plan.schemes import FORMS, forms, listed
+
 PAGE: Final = "docs/stores.md"
 ANY_REGION: Final = "us-east-1"
-OBJECT_STORES: Final = ("s3://", "oss://")  # how a source begins that is in a bucket
-HDFS: Final = "hdfs://"
-ASKED: Final = (*OBJECT_STORES, HDFS)  # of sources that the controller itself asks and lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +195,16 @@ def schemes() -> Iterable[str]:
 def instead(scheme: str, place: str) -> tuple[str, str]:
     """(what is wrong with the source `<scheme>://<place>`, what to write in place of it)."""
     if not scheme:
-        remedy = (
-            "write file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder,"
-            " nfs://server/export or pvc://claim"
-        )
-        return "it has no scheme", remedy
+        return "it has no scheme", f"write {forms()}"
     store = next((one for one in STORES if scheme in one.schemes), None)
     if store:
         return f"{scheme}:// is not read; {store.name} is read by its S3 interface", store.instead(place)
     unread = next((one for one in UNREAD if scheme in one.schemes), None)
     if unread:
         return f"{scheme}:// is not read yet", f"{unread.remedy} ({PAGE})"
-    close = get_close_matches(scheme, ["file", "s3", "oss", "hdfs", "nfs", "pvc", *schemes()], n=1, cutoff=0.6)
+    close = get_close_matches(scheme, [*(read.removesuffix("://") for read in FORMS), *schemes()], n=1, cutoff=0.6)
     meant = f"did you mean {close[0]}://? " if close else ""
     return (
         f"{scheme}:// is not known",
-        f"{meant}file://, s3://, oss://, hdfs://, nfs:// and pvc:// are read; {PAGE} says what to write for others",
+        f"{meant}{listed('and')} are read; {PAGE} says what to write for others",
     )

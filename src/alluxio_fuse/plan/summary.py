@@ -18,8 +18,8 @@ from alluxio_fuse.plan.pools import planned_pools
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules import fuse, understore
 from alluxio_fuse.plan.rules.caches import HIGH
+from alluxio_fuse.plan.schemes import ASKED, FOLDER, folder_of
 from alluxio_fuse.plan.sources import source_properties
-from alluxio_fuse.plan.stores import ASKED
 from alluxio_fuse.plan.units import format_duration, format_size
 from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, Value
 
@@ -188,7 +188,7 @@ def _freshness(within: int | None) -> str:
 def _listed_by(fleet: Fleet, source: str) -> str:
     if source.startswith(ASKED):
         return "controller"
-    return "pod" if fleet.intent.capabilities.in_pods and not source.startswith("file://") else "node"
+    return "pod" if fleet.intent.capabilities.in_pods and not source.startswith(FOLDER) else "node"
 
 
 def _folder(fleet: Fleet, source: str, dataset: str) -> str:
@@ -197,7 +197,7 @@ def _folder(fleet: Fleet, source: str, dataset: str) -> str:
         return names.claim_folder(dataset) if in_pods else names.export_folder(fleet.name, *export)
     if claim_of(source):
         return names.claim_folder(dataset)
-    return source.removeprefix("file://").rstrip("/") if source.startswith("file://") else ""
+    return folder_of(source)
 
 
 def _exports(fleet: Fleet) -> Value[list[PlannedExport]] | None:

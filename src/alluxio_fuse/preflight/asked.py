@@ -16,7 +16,7 @@ from alluxio_fuse.plan.platforms import CAPABILITIES, NOTHING, Capabilities
 from alluxio_fuse.plan.pvc import claims as source_claims
 from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.rules.ports import PORTS, web_ports
-from alluxio_fuse.plan.stores import ASKED
+from alluxio_fuse.plan.schemes import ASKED, FOLDER, folder_of
 from alluxio_fuse.plan.units import parse_switch, parse_whole
 
 _CORE = ("master", "job-master", "worker", "job-worker")
@@ -40,7 +40,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
     offset = parse_whole(variables.get("alluxio_port_offset"))
     moved = offset if isinstance(offset, int) else 0
-    folders = [source for source in sources.values() if source.startswith("file://")]
+    folders = [source for source in sources.values() if source.startswith(FOLDER)]
     stores = [d for d in datasets if _source(d).startswith(ASKED)]
     platform = str(variables.get("alluxio_platform", "containers"))
     can = CAPABILITIES.get(platform, NOTHING)
@@ -56,7 +56,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "kubernetes": {**_cluster(variables, name, can), "claims": source_claims(in_pods), "exports": exports(in_pods)},
         "folders": [
             *({"path": str(tier["path"]), "read_only": False} for tier in tiers if tier.get("path")),
-            *({"path": source.removeprefix("file://").rstrip("/"), "read_only": True} for source in folders),
+            *({"path": folder_of(source), "read_only": True} for source in folders),
         ],
         "name": name,
         "under_readers": parse_switch(variables.get("alluxio_under_readers")) is True,
@@ -87,7 +87,7 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
         "markers": {
             _source(d): {key: str(d["marker"].get(key)) for key in ("file", "sha256")}
             for d in datasets
-            if _source(d).startswith("file://") and isinstance(d.get("marker"), dict)
+            if _source(d).startswith(FOLDER) and isinstance(d.get("marker"), dict)
         },
         "key_files": [
             path

@@ -11,7 +11,7 @@ from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.rules.jvm import COMPRESSED_POINTERS
-from alluxio_fuse.plan.stores import OBJECT_STORES
+from alluxio_fuse.plan.schemes import FOLDER, OBJECT_STORES
 from alluxio_fuse.plan.units import format_size
 
 QUORUM_NODES = 64
@@ -87,7 +87,7 @@ def _check_markers(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Proble
     if len(plans) == 1:
         return
     for index, dataset in enumerate(fleet.intent.alluxio_datasets):
-        if dataset.source.startswith("file://") and dataset.through == "cluster" and dataset.marker is None:
+        if dataset.source.startswith(FOLDER) and dataset.through == "cluster" and dataset.marker is None:
             problems.warn(
                 f"alluxio_datasets[{index}].marker",
                 f"nothing proves that {dataset.source} is the same filesystem on all {len(plans)} nodes: name a file of"

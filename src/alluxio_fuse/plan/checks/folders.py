@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
+from alluxio_fuse.plan.schemes import FOLDER
 
 
 def check_folders(intent: FleetIntent, problems: Problems) -> None:
@@ -17,9 +18,7 @@ def check_folders(intent: FleetIntent, problems: Problems) -> None:
 
 def check_paths(fleet: Fleet, tiers: Iterable[str], problems: Problems) -> None:
     """Sources, cache media and mounts never lie within each other."""
-    places = [
-        (f"alluxio_datasets[{d.index}].source", d.source.removeprefix("file://")) for d in fleet.shapes if d.source
-    ]
+    places = [(f"alluxio_datasets[{d.index}].source", d.source.removeprefix(FOLDER)) for d in fleet.shapes if d.source]
     places += [("alluxio_cache_tiers", path) for path in dict.fromkeys(tiers)]
     places += [("alluxio_name", fleet.mount_root), ("alluxio_name", fleet.state_dir)]
     outer, first = "", ""

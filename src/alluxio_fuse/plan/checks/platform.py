@@ -7,7 +7,7 @@ from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.nfs import UNSAID_KEEPS_S, is_export
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.pvc import claim_of
-from alluxio_fuse.plan.stores import HDFS
+from alluxio_fuse.plan.schemes import HDFS
 
 
 def check_platform(intent: FleetIntent, problems: Problems) -> None:

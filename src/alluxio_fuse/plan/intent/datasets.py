@@ -6,22 +6,19 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from alluxio_fuse.plan import nfs
+from alluxio_fuse.plan import nfs, schemes
 from alluxio_fuse.plan.intent.parts import Name, Path, Share, Strict, wrong
 from alluxio_fuse.plan.pvc import is_claim
-from alluxio_fuse.plan.stores import HDFS, instead
+from alluxio_fuse.plan.schemes import BY_CLUSTER, FOLDER, FORMS, HDFS, OSS, READ_ONLY, forms
+from alluxio_fuse.plan.stores import instead
 from alluxio_fuse.plan.units import Size, Switch, Whole, parse_duration
 
 StageWish = Literal["off", "auto", "require"]
-SCHEMES = ("file", "s3", "oss", "hdfs", "nfs", "pvc")
-
-_BY_CLUSTER = ("oss://", HDFS)
-_READ_ONLY = (*_BY_CLUSTER, nfs.SCHEME)
 
 
 def _source(value: str) -> str:
     url = urlsplit(value)
-    if url.scheme not in SCHEMES:
+    if f"{url.scheme}://" not in FORMS:
         place = url.netloc.rpartition("@")[2] + url.path
         raise wrong("source", *instead(url.scheme, place))
     if not value.startswith(f"{url.scheme}://"):
@@ -206,10 +203,7 @@ class Dataset(Strict):
     """One dataset, mounted read-only unless `writable`."""
 
     name: Name = Field(description="Its name in paths: /mnt/<alluxio_name>/<name>/data.")
-    source: Annotated[str, AfterValidator(_source)] = Field(
-        description="file:///folder, s3://bucket/prefix, oss://bucket/prefix, hdfs://namenode:port/folder,"
-        " nfs://server/export, or pvc://claim/folder of a cluster."
-    )
+    source: Annotated[str, AfterValidator(_source)] = Field(description=f"{forms()} of a cluster.")
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
     readers: Readers = Field(Readers(), description="Who may read it.")
@@ -245,7 +239,7 @@ class Dataset(Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.s3 is not None and not self.source.startswith("s3://"):
+        if self.s3 is not None and not self.source.startswith(schemes.S3):
             raise wrong("s3", f"s3 is given, the source is {self.source}", "remove s3 or use an s3:// source")
         if self.s3 is not None and self.s3.anonymous and self.writable:
             raise wrong("s3", "anonymous and writable contradict each other", "write with keys, or remove writable")
@@ -257,7 +251,7 @@ class Dataset(Strict):
             raise wrong("hdfs", f"hdfs is given, the source is {self.source}", "remove hdfs or use an hdfs:// source")
         self._is_of_nfs()
         self._is_read_only()
-        if self.marker is not None and not self.source.startswith("file://"):
+        if self.marker is not None and not self.source.startswith(FOLDER):
             reason = f"a marker is given, the source is {self.source}"
             raise wrong("marker", reason, "remove marker: a store or a claim is the same for all nodes")
         if self.writable and self.freshness is None and "freshness" in self.model_fields_set:
@@ -279,9 +273,9 @@ class Dataset(Strict):
             raise wrong("freshness", reason, f'at least "within: {nfs.LEAST_WITHIN_S}s"')
 
     def _is_of_oss(self) -> None:
-        if self.oss is not None and not self.source.startswith("oss://"):
+        if self.oss is not None and not self.source.startswith(OSS):
             raise wrong("oss", f"oss is given, the source is {self.source}", "remove oss or use an oss:// source")
-        if not self.source.startswith("oss://"):
+        if not self.source.startswith(OSS):
             return
         if self.oss is None:
             remedy = "write oss: {endpoint: https://oss-<region>.aliyuncs.com, region: <region>}"
@@ -291,12 +285,12 @@ class Dataset(Strict):
             raise wrong("oss", f"its endpoint holds the bucket {bucket}", f"take {bucket}. out of it")
 
     def _is_read_only(self) -> None:
-        scheme = next((scheme for scheme in _READ_ONLY if self.source.startswith(scheme)), None)
+        scheme = next((scheme for scheme in READ_ONLY if self.source.startswith(scheme)), None)
         if scheme and self.writable:
             raise wrong(
                 "source", f"{scheme} is read only here", "remove writable, or write to a file:// or s3:// source"
             )
-        if self.source.startswith(_BY_CLUSTER) and self.through == "under_store":
+        if self.source.startswith(BY_CLUSTER) and self.through == "under_store":
             raise wrong("source", f"{scheme} is read through a cluster only", "remove through")
 
 
