@@ -63,8 +63,9 @@ def volumes() -> Iterator[dict[str, Any]]:
         yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": about, "spec": asked}
 
 
-def said(claim: str) -> dict[str, Any]:
-    return {"alluxio_datasets": [{"name": "imagenet", "source": f"pvc://{claim}/train"}], "alluxio_credentials": {}}
+def said(claim: str, **more: Any) -> dict[str, Any]:
+    dataset = {"name": "imagenet", "source": f"pvc://{claim}/train", **more}
+    return {"alluxio_datasets": [dataset], "alluxio_credentials": {}}
 
 
 def served(job: Job) -> dict[str, dict[str, str]]:
@@ -136,6 +137,15 @@ def test_another_claim_under_the_same_name_is_another_source(job: Job) -> None:
     assert served(job) != dict.fromkeys(job.cluster.gpu_nodes(), held(job, "other"))
     run = judged(job.play("site.yml", **said("other")))
     assert all(one["wrong"] == 0 for one in latest("check")["datasets"]), run.output[-3000:]
+    assert served(job) == dict.fromkeys(job.cluster.gpu_nodes(), held(job, "other"))
+
+
+def test_a_claim_is_staged(job: Job) -> None:
+    """As any other source is: FUSE serves what is copied."""
+    stages = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services", "warm")]
+    succeed(job.play(*stages, **said("other", stage="require")))
+    look = ("stat", "--file-system", "--format=%T", f"/mnt/{NAME}/imagenet/data")
+    assert {job.podman("exec", node, *look).strip() for node in job.cluster.gpu_nodes()} == {"tmpfs"}
     assert served(job) == dict.fromkeys(job.cluster.gpu_nodes(), held(job, "other"))
 
 
