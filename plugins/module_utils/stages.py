@@ -221,19 +221,22 @@ def _copy_of(mount: mount_table.Mount, place: tuple[str, str] | None) -> View | 
 
 
 def seen(folder: str, path: str) -> dict[str, Any]:
-    """{shows, files, bytes, readers, scrub}: what the path of a dataset shows, what is staged of it, and who reads it.
+    """{shows, files, bytes, readers, kept, scrub}: what the path of a dataset shows, what is staged, and who reads it.
 
-    shows: `whole` or `part` of a copy, `source`, or `nothing`. scrub: scrub.Compared as a dictionary.
+    shows: `whole` or `part` of a copy, `source`, or `nothing`. kept: who goes by names in copies of before.
+    scrub: scrub.Compared as a dictionary.
     """
     table = mount_table.read_mounts()
     shown = view(Wanted("", "", folder, path), table)
     generation = shown.generation if shown else ""
     found = record(Path(folder), generation) if generation else None
+    former = _others(Path(folder), generation) if generation else []
     return {
         "shows": shown.kind if shown else "nothing",
         "files": found["files"] if found else 0,
         "bytes": found["bytes"] if found else 0,
         "readers": users.readers_at(path, table),
+        "kept": [*dict.fromkeys(who for one in former for who in _held(one, generation, table).names)],
         "scrub": scrub.record(Path(folder) / generation if generation else Path())._asdict(),
     }
 
@@ -294,15 +297,10 @@ def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
     if not others:
         return False, NOBODY
     time.sleep(compositions.LOOK_S)  # who began to open a file of what was shown before has opened it by then
-    place = _place(str(folder), mount_table.read_mounts())
+    table = mount_table.read_mounts()
     removed, kept, still_open = False, dict[str, None](), dict[str, None]()
     for one in others:
-
-        def is_shown(mount: mount_table.Mount, name: str = one.name) -> bool:
-            shown = _copy_of(mount, place)
-            return shown is not None and shown.generation == name
-
-        names, files = holders.held(is_shown, [one / FILES, one / NAMES], one / FILES, folder / generation / FILES)
+        names, files = _held(one, generation, table)
         if names:
             kept |= dict.fromkeys(names)
         else:
@@ -310,6 +308,17 @@ def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
             shutil.rmtree(one)
             removed = True
     return removed, Former(list(kept), list(still_open))
+
+
+def _held(former: Path, generation: str, table: list[mount_table.Mount]) -> holders.Held:
+    """Who needs the folder of a former generation, in place of which another one is shown."""
+    place = _place(str(former.parent), table)
+
+    def is_shown(mount: mount_table.Mount) -> bool:
+        shown = _copy_of(mount, place)
+        return shown is not None and shown.generation == former.name
+
+    return holders.held(is_shown, [former / FILES, former / NAMES], former / FILES, former.parent / generation / FILES)
 
 
 def _others(folder: Path, generation: str) -> list[Path]:

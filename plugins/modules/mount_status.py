@@ -44,7 +44,8 @@ mounts:
       C(type), C(options), C(readers) (processes with files open), C(waiting) (requests in the kernel) and C(cached)
       (bytes in the client cache). Of a dataset that is staged also C(staged), with what its path C(shows) (C(whole) or
       C(part) of the copy, C(source) or C(nothing)), C(files) and C(bytes) of the copy, C(readers) of the path,
-      and C(scrub), what was found by comparing files. Of an export also C(export), why it cannot be read, or empty.
+      C(kept), processes for which a former copy stays, and C(scrub), what was found by comparing files. Of an export
+      also C(export), why it cannot be read, or empty.
   type: dict
   returned: always
 """

@@ -22,7 +22,7 @@ class Mounted(BaseModel):
     """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer.
 
     lacks: planned options that the mount does not have any more. staged_bytes: of a dataset that is staged, what the
-    copy at its path holds; None of others.
+    copy at its path holds; None of others. kept: processes for which the copy before that one stays.
     """
 
     node: str
@@ -33,6 +33,7 @@ class Mounted(BaseModel):
     cached: float | None = None
     cache_bytes: int = 0
     staged_bytes: int | None = None
+    kept: list[str] = []
     bytes: int = 0
     lacks: list[str] = []
     layer: str = ""
@@ -97,6 +98,11 @@ def behind(services: Sequence[Service]) -> list[str]:
     return [_line(one) for one in services if one["state"] == BEHIND]
 
 
+def kept_copies(mounts: Sequence[Mounted]) -> list[str]:
+    """Former copies that still take room."""
+    return [f"{one.name} on {one.node}: the former copy stays for {', '.join(one.kept)}" for one in mounts if one.kept]
+
+
 def _layers(cluster: Mapping[str, Any], sources: set[str], masters: Sequence[str], workers: int) -> dict[str, str]:
     """{layer: why it fails, "" where it does not}, from the source on.
 
@@ -147,7 +153,7 @@ def _mounted(
     found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], lacks=lacks, why=one["why"])
     if staged := one.get("staged"):
         readers = [*dict.fromkeys([*found.readers, *staged["readers"]])]
-        found = found.model_copy(update={"staged_bytes": staged["bytes"], "readers": readers})
+        found = found.model_copy(update={"staged_bytes": staged["bytes"], "readers": readers, "kept": staged["kept"]})
         if wrong := staged["scrub"]["wrong"]:
             why = f"{len(wrong)} files of the copy differ from what was copied, {wrong[0]} for one"
             return found.model_copy(update={"state": "wrong bytes", "layer": "stage", "why": why})

@@ -254,11 +254,13 @@ def test_a_copy_stays_for_who_goes_by_names_in_it(
             process.stdout.readline()
             former = stages.keep(after).former
             assert re.fullmatch(told.format(pid=process.pid, path=before.path), ", ".join(former.kept)), former
+            assert stages.seen(after.folder, after.path)["kept"] == former.kept
             assert len(generations(after)) == 2
             assert not stages.keep(after).changed
         finally:
             process.kill()
     assert stages.keep(after).changed
+    assert stages.seen(after.folder, after.path)["kept"] == []
     assert len(generations(after)) == 1
     assert not stages.keep(after).changed
 
