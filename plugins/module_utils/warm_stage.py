@@ -13,6 +13,7 @@ from pathlib import Path
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
     compositions,
+    generations,
     mount_table,
     reader,
     selection,
@@ -75,7 +76,7 @@ def assigned(node: Node, dataset: str) -> Wanted:
 
 def there(wanted: Wanted) -> Iterator[Path]:
     """Folders of files that are on the medium, of whichever generation."""
-    return (one for one in Path(wanted.folder).glob(f"*/{stages.FILES}"))
+    return (one for one in Path(wanted.folder).glob(f"*/{generations.FILES}"))
 
 
 def _sizes(wanted: Wanted) -> dict[str, int]:
@@ -177,8 +178,8 @@ def _compare(work: Work) -> Problems:
     table = mount_table.read_mounts()
     for dataset, rows in groupby(selection.read(warm_tasks.files(work.folder, work.task.id)), lambda row: row.dataset):
         wanted = assigned(work.node, dataset)
-        view = stages.view(wanted, table)
-        root = str(Path(wanted.folder, view.generation, stages.FILES)) if view and view.generation else ""
+        view = generations.view(wanted.folder, wanted.path, table)
+        root = str(Path(wanted.folder, view.generation, generations.FILES)) if view and view.generation else ""
         for batch in _batches(rows):
             found = _compare_batch(root, batch)
             wrong |= {(dataset, path): what for path, what in found.items()}

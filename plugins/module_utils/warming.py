@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    generations,
     mount_table,
     reader,
     selection,
-    stages,
     staging,
     warm_stage,
     warm_tasks,
@@ -180,13 +180,13 @@ class _Missing:
 
 
 def _shown(wanted: Wanted, table: list[mount_table.Mount]) -> str:
-    view = stages.view(wanted, table)
-    return str(Path(wanted.folder, view.generation, stages.FILES)) if view and view.generation else ""
+    view = generations.view(wanted.folder, wanted.path, table)
+    return str(Path(wanted.folder, view.generation, generations.FILES)) if view and view.generation else ""
 
 
 def _staged_files(wanted: Wanted, table: list[mount_table.Mount]) -> int:
-    view = stages.view(wanted, table)
-    record = stages.record(Path(wanted.folder), view.generation) if view and view.generation else None
+    view = generations.view(wanted.folder, wanted.path, table)
+    record = generations.record(Path(wanted.folder), view.generation) if view and view.generation else None
     return int(record["files"]) if record else 0
 
 

@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
     compositions,
+    generations,
     keeper,
     mount_table,
     scrub,
@@ -62,8 +63,8 @@ def part(whole: stages.Wanted) -> stages.Wanted:
     return replace(whole, budget=BUDGET, per_file=1500)
 
 
-def shown(wanted: stages.Wanted) -> stages.View | None:
-    return stages.view(wanted, mount_table.read_mounts())
+def shown(wanted: stages.Wanted) -> generations.View | None:
+    return generations.view(wanted.folder, wanted.path, mount_table.read_mounts())
 
 
 def kind(wanted: stages.Wanted) -> str | None:
@@ -198,9 +199,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compositions, "LOOK_S", 0.1)
 
 
-def generations(wanted: stages.Wanted) -> list[Path]:
+def staged_generations(wanted: stages.Wanted) -> list[Path]:
     """Folders of what was staged, the newest last."""
-    found = (one.parent for one in Path(wanted.folder).glob(f"*/{stages.FILES}"))
+    found = (one.parent for one in Path(wanted.folder).glob(f"*/{generations.FILES}"))
     return sorted(found, key=lambda one: one.stat().st_mtime_ns)
 
 
@@ -213,9 +214,9 @@ def test_a_copy_is_removed_under_those_who_have_its_files_open(whole: stages.Wan
     change(whole)
     with (Path(whole.path) / f"{TRAIN}/7").open("rb") as unchanged, mapped:
         kept = stages.keep(whole)
-        assert kept.former == stages.Former([], [f"{Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"])
+        assert kept.former == generations.Former([], [f"{Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"])
         assert f"files of it stay until these close them: {kept.former.open[0]}" in str(kept.former)
-        assert len(generations(whole)) == 1
+        assert len(staged_generations(whole)) == 1
         assert mapped[:] == bytes([1]) * LARGE_BYTES
         assert unchanged.read() == bytes([7]) * 100
     assert not stages.keep(whole).changed
@@ -255,13 +256,13 @@ def test_a_copy_stays_for_who_goes_by_names_in_it(
             former = stages.keep(after).former
             assert re.fullmatch(told.format(pid=process.pid, path=before.path), ", ".join(former.kept)), former
             assert stages.seen(after.folder, after.path)["kept"] == former.kept
-            assert len(generations(after)) == 2
+            assert len(staged_generations(after)) == 2
             assert not stages.keep(after).changed
         finally:
             process.kill()
     assert stages.keep(after).changed
     assert stages.seen(after.folder, after.path)["kept"] == []
-    assert len(generations(after)) == 1
+    assert len(staged_generations(after)) == 1
     assert not stages.keep(after).changed
 
 
@@ -332,10 +333,10 @@ def test_the_keeper_leaves_windows_that_are_being_brought(whole: stages.Wanted, 
     assert brought == SMALL + LARGE + 1
     assert [list(stages.lacking(whole, window)) for window in windows] == [[], []]
     assert not (Path(whole.path) / f"{TRAIN}/new").exists()
-    assert stages.keep(whole).former == stages.NOBODY
+    assert stages.keep(whole).former == generations.NOBODY
     assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
-    (generation,) = Path(whole.folder).glob(f"*/{stages.FILES}")
-    assert {one.name for one in Path(whole.folder).iterdir()} == {generation.parent.name, stages.VIEW}
+    (generation,) = Path(whole.folder).glob(f"*/{generations.FILES}")
+    assert {one.name for one in Path(whole.folder).iterdir()} == {generation.parent.name, generations.VIEW}
 
 
 def test_any_file_is_compared_one_day(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
     compositions,
+    generations,
     keeper,
     mount_table,
     open_files,
@@ -46,13 +47,13 @@ class Staged(Warmed):
 
     def staged(self) -> set[str]:
         """Files of the copy that the path shows."""
-        view = stages.view(self.wanted, mount_table.read_mounts())
+        view = generations.view(self.wanted.folder, self.wanted.path, mount_table.read_mounts())
         root = Path(self.wanted.folder, view.generation if view else "", "files")
         return {str(path.relative_to(root)) for path in root.rglob("*.bin")}
 
     def kind(self) -> str:
         """What the path shows."""
-        view = stages.view(self.wanted, mount_table.read_mounts())
+        view = generations.view(self.wanted.folder, self.wanted.path, mount_table.read_mounts())
         return view.kind if view else "nothing"
 
     def reads_right(self) -> None:
