@@ -27,6 +27,7 @@ WHOLE, PART = "whole", "part"
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-whole", "fuse-part", "stage")
 STAGE = Path(f"/var/lib/{NAME}/stage")
 COPY, STAGED, REST = "a whole copy", "the staged files of a part", "the rest of a part"
+PAUSE_S = "0.02"  # after each file: readers that never rest leave the services nothing of this machine's processors
 Drilled = Callable[[str, Callable[[], object]], dict[str, Drill]]
 
 
@@ -66,7 +67,7 @@ def groups(deployed: None, source: Path, tmp_path_factory: pytest.TempPathFactor
             folder = tmp_path_factory.mktemp(dataset)
             (folder / "digests.json").write_text(json.dumps({one: digests[one] for one in wanted}))
             command = [sys.executable, str(READING), f"/mnt/{NAME}/{dataset}/data", str(folder / "digests.json")]
-            found[name] = stack.enter_context(reading([[*command, str(seed)] for seed in range(2)], folder))
+            found[name] = stack.enter_context(reading([[*command, str(seed), PAUSE_S] for seed in range(2)], folder))
         for one in found.values():
             one.settle(time.time(), 300)
         yield found
