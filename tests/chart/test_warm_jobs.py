@@ -41,8 +41,8 @@ def properties(job: Object) -> str:
 
 
 def test_each_pool_has_its_own_client(daemonsets: list[Object], planned: Plan) -> None:  # noqa: F811
-    assert properties(runner_job(planned, "t4-1", daemonsets, TASK)) == "fuse-imagenet.properties"
-    assert properties(runner_job(planned, "a100-1", daemonsets, TASK)) == "fuse-imagenet.gpu-a100.properties"
+    assert properties(runner_job(planned, "t4-1", daemonsets, TASK)) == "fuse-clicks.properties"
+    assert properties(runner_job(planned, "a100-1", daemonsets, TASK)) == "fuse-clicks.gpu-a100.properties"
 
 
 def rights(helm: Helm, planned: Plan) -> tuple[bool, bool]:  # noqa: F811
@@ -154,5 +154,5 @@ def test_the_rights_of_a_run_are_enough_to_make_and_delete_them(
 
 
 def test_without_fuse_it_is_said_what_is_to_be_run(planned: Plan) -> None:  # noqa: F811
-    with pytest.raises(ValueError, match=r"no DaemonSet fuse-imagenet of alluxio-fuse: run playbooks/services\.yml"):
+    with pytest.raises(ValueError, match=r"no DaemonSet fuse-clicks of alluxio-fuse: run playbooks/services\.yml"):
         runner_job(planned, "t4-1", [], TASK)

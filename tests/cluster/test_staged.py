@@ -278,8 +278,8 @@ def test_master_workers_and_store_are_away(
             signal_on(node, "KILL", WORKER)
         with no_store(job, None):
             readers[WHOLE].goes_on(job)
-            for name in staged_files(job, here, PART):
-                on_node(job, here, f"cmp {source}/{name} /mnt/{NAME}/{PART}/data/{name}")
+            names = " ".join(sorted(staged_files(job, here, PART)))
+            on_node(job, here, f"for name in {names}; do cmp {source}/$name /mnt/{NAME}/{PART}/data/$name; done")
     finally:
         job.cluster.kubectl(SPACE, "scale", master, "--replicas=1")
     job.cluster.wait_ready(NAME, {"master": 1, "worker": len(job.cluster.gpu_nodes())})

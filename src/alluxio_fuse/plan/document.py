@@ -83,8 +83,8 @@ class Plan:
         return value.amount if value else []
 
     def mounts(self, host: str) -> dict[str, Service]:
-        """The FUSE service of each dataset that is mounted on `host`."""
-        services = self.nodes[host].items()
+        """The FUSE service of each dataset that is mounted on `host`, in the order of names, as in a saved plan."""
+        services = sorted(self.nodes[host].items())
         return {name.removeprefix(_FUSE): service for name, service in services if name.startswith(_FUSE)}
 
     def pool(self, host: str) -> str:

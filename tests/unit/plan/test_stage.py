@@ -273,6 +273,13 @@ def test_on_host_a_unit_keeps_whole_copies_and_parts() -> None:
     assert {"kind": "unit", "id": "alluxio-fuse-stage.service"}.items() <= staged.owned[-1].items()
 
 
+def test_a_saved_plan_runs_the_same_keeper() -> None:
+    """A file has names in their order, whatever that of the inventory is."""
+    made = planned(named("whole"), named("part"))
+    saved = Plan.load(json.loads(json.dumps(made.dump(), sort_keys=True)))
+    assert stages.staged(saved, "localhost") == stages.staged(made, "localhost")
+
+
 def test_small_files_of_a_part_come_first() -> None:
     sizes = Sizes.of_rows([[1 << 17, 1000, 100 << 20], [1 << 27, 10, 1000 << 20]])
     small = staged_share(sizes, "ssd", 110 << 20)
