@@ -103,6 +103,7 @@ def former(folder: Path, generation: str) -> list[str]:
 
 
 def others(folder: Path, generation: str) -> list[Path]:
+    """What else is in the folder of a stage: former generations, and what is left of copies that were given up."""
     coming = folder / COMING
     kept = {generation, VIEW, COMING, coming.read_text(encoding="utf-8") if coming.exists() else ""}
     return [one for one in folder.iterdir() if one.name not in kept]

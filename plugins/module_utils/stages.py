@@ -99,7 +99,8 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     shown = generations.view(wanted.folder, wanted.path, table)
     scrubbed = scrub.record(folder / generation)
     if found is not None and not scrubbed.wrong and _is_as_wanted(shown, wanted, generation, served):
-        removed, left = (False, NOBODY) if look or not wanted.folder else generations.remove_former(folder, generation)
+        may_remove = wanted.folder and not look
+        removed, left = generations.remove_former(folder, generation) if may_remove else (False, NOBODY)
         return Kept(removed, True, found, total, left, [])
     if look:
         return Kept(True, False, found or {}, total, NOBODY, [])
@@ -112,9 +113,7 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
     # the node was started again since, or a file was seen to differ: its medium is not taken at its word
     if again and found is not None:
-        generations.drop_record(
-            folder, generation
-        )  # so that a copy does not count as whole whose files are to be copied again
+        generations.drop_record(folder, generation)  # a copy whose files are to be copied again is not whole
         wrong = staging.disown_wrong(str(folder / generation / FILES), wanted.processes)
         scrub.keep_record(folder / generation, scrub.Compared(mended=scrubbed.mended + len(wrong)))
         if wrong:
