@@ -63,7 +63,7 @@ test-check: setup-dev ## 12 min: the sample and its report: studies, the page, a
 test-lies: setup-dev ## 8 min: what a throughput figure can hide, planted in a real mount: a table of lies and verdicts
 	@pytest -q -s tests/lies
 
-drills: setup-dev ## 25 min: faults while others read, also what is staged: what readers saw, for how long; status, drift
+drills: setup-dev ## faults while others read, also what is staged: what readers saw, for how long; status, drift
 	@pytest -q -s tests/drills/test_faults.py tests/drills/test_faults_staged.py tests/drills/test_operations.py
 
 test-upkeep: setup-dev ## 42 min: keys, images, backups, datasets and versions that change under readers; writers; interrupted runs

@@ -40,7 +40,7 @@ class Former(NamedTuple):
     open: list[str]
 
     def __str__(self) -> str:
-        """What is to be told of them; empty where nobody is."""
+        """What a user is told of them; empty where there are none."""
         said = [f"the former copy stays for {', '.join(self.kept)}"] if self.kept else []
         if self.open:
             said.append(f"files of it stay until these close them: {', '.join(self.open)}")
@@ -110,7 +110,7 @@ def others(folder: Path, generation: str) -> list[Path]:
 
 
 def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
-    """Removes the other generations, but for those that somebody goes by names in; whether there was one to remove."""
+    """Removes the other generations that nobody goes by names in; whether it removed one, and who needs them."""
     found = others(folder, generation)
     if not found:
         return False, NOBODY

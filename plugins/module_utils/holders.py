@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import open_files
-from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, parse_mountinfo
-from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import namespace_of, processes
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount
+from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import every_mount, processes
 
 
 class Held(NamedTuple):
@@ -47,17 +47,12 @@ def held(is_shown: Callable[[Mount], bool], folders: list[Path], files: Path, in
 
 def _mounted(is_shown: Callable[[Mount], bool]) -> tuple[set[str], list[str]]:
     """Numbers of the mounts of all namespaces, and where the copy is one: its first process, and the mount point."""
-    numbers, found, seen = set[str](), list[str](), set[str]()
-    for process in processes():
-        with suppress(OSError):
-            namespace = namespace_of(process)
-            if namespace not in seen:
-                text = (process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-                mounts = parse_mountinfo(text)
-                seen.add(namespace)
-                numbers |= {mount["number"] for mount in mounts}
-                name = open_files.name_of(process)
-                found += [f"{name} by its mount at {mount['point']}" for mount in mounts if is_shown(mount)]
+    numbers, found = set[str](), list[str]()
+    for process, mount in every_mount():
+        numbers.add(mount["number"])
+        if is_shown(mount):
+            with suppress(OSError):  # ended meanwhile, and its mounts with it
+                found.append(f"{open_files.name_of(process)} by its mount at {mount['point']}")
     return numbers, found
 
 

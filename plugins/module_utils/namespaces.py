@@ -31,7 +31,7 @@ class Copies:
 
     def look_again(self) -> None:
         """Adds what was mounted since."""
-        for mount in every_mount():
+        for _, mount in every_mount():
             ours = any(_shows(mount, one) for one in self._shown)
             (self.numbers if ours else self.others).add(mount["number"])
 
@@ -52,15 +52,15 @@ def number_of(info: Path) -> str:
     return fields.get("mnt_id", "").strip()
 
 
-def every_mount() -> Iterable[Mount]:
-    """The mounts of every mount namespace that has a process."""
+def every_mount() -> Iterable[tuple[Path, Mount]]:
+    """The mounts of every mount namespace that has a process, each with the first one of these."""
     seen = set()
     for process in processes():
         try:
             namespace = namespace_of(process)
             if namespace not in seen:
                 text = (process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-                yield from parse_mountinfo(text)
+                yield from ((process, mount) for mount in parse_mountinfo(text))
                 seen.add(namespace)
         except OSError:  # ended meanwhile, or is a thread of the kernel
             continue

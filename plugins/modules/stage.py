@@ -144,7 +144,7 @@ former:
     - Processes on account of which room of former copies is taken. Those that go by names in a copy (C(kept)), as a
       container with a mount of its own does; and those that have files open of what was removed (C(open)).
   type: dict
-  returned: state is present
+  returned: state is present, and O(window) is not given
 """
 
 

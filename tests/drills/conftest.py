@@ -14,7 +14,7 @@ import leftovers
 import pytest
 import trees
 from bundle import CHECKOUT, playbook, podman, stages, succeed
-from drilled import IMAGE, MOUNT_POINT, NAME, started
+from drilled import IMAGE, MOUNT_POINT, NAME, SAID, started
 from object_store import RestartableStore, restartable_store
 from readers import READING, Drill, Readers, reading
 
@@ -47,9 +47,7 @@ def another_image() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def variables(store: RestartableStore, source: Path) -> Iterator[dict[str, Any]]:
     said = {
-        "alluxio_name": NAME,
-        "alluxio_environment": NAME,
-        "alluxio_port_offset": 1000,
+        **SAID,
         **trees.upload(source, store.about),
         "alluxio_overrides": {"fuse.client_cache_size": "16Mi", "worker.tier_quota": "64Mi"},
     }

@@ -11,6 +11,7 @@ from bundle import Run, playbook, podman
 NAME = "drills"
 MOUNT_POINT = Path(f"/mnt/{NAME}/bucket/data")
 IMAGE = "localhost/alluxio-fuse:2.9.6"
+SAID = {"alluxio_name": NAME, "alluxio_environment": NAME, "alluxio_port_offset": 1000}
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-bucket")
 
 

@@ -19,7 +19,7 @@ import leftovers
 import pytest
 import trees
 from bundle import CHECKOUT, kill, playbook, stages, succeed, until
-from drilled import NAME, started
+from drilled import NAME, SAID, started
 from object_store import RestartableStore
 from readers import READING, Drill, Readers, reading
 
@@ -35,9 +35,7 @@ Drilled = Callable[[str, Callable[[], object]], dict[str, Drill]]
 def variables(store: RestartableStore, source: Path) -> Iterator[dict[str, Any]]:
     """Memory holds one dataset, and of the other small files and a large one; workers hold a part of the rest."""
     said = {
-        "alluxio_name": NAME,
-        "alluxio_environment": NAME,
-        "alluxio_port_offset": 1000,
+        **SAID,
         **trees.upload(source, store.about, WHOLE, PART),
         "alluxio_cache_tiers": [{"medium": "memory", "budget": "390Mi"}],
         "alluxio_overrides": {"worker.tier_quota": "64Mi"},

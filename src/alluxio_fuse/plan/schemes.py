@@ -25,14 +25,14 @@ BY_CLUSTER: Final = (OSS, HDFS)  # which Alluxio's workers alone read
 
 
 def folder_of(source: str) -> str:
-    """The folder of each node that a source is; "" where it is none."""
+    """The folder of each node that a source names; "" where it names none."""
     return source.removeprefix(FOLDER).rstrip("/") if source.startswith(FOLDER) else ""
 
 
-def listed(last: str) -> str:
-    """All schemes in a sentence, `last` before the last one."""
+def listed() -> str:
+    """All schemes, in a sentence."""
     *others, end = FORMS
-    return f"{', '.join(others)} {last} {end}"
+    return f"{', '.join(others)} and {end}"
 
 
 def forms() -> str:

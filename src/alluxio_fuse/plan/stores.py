@@ -206,5 +206,5 @@ def instead(scheme: str, place: str) -> tuple[str, str]:
     meant = f"did you mean {close[0]}://? " if close else ""
     return (
         f"{scheme}:// is not known",
-        f"{meant}{listed('and')} are read; {PAGE} says what to write for others",
+        f"{meant}{listed()} are read; {PAGE} says what to write for others",
     )

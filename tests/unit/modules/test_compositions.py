@@ -170,7 +170,7 @@ def test_a_path_in_use_is_withdrawn_only_when_told_so(path: Path, readers: list[
         compositions.withdraw(str(path))
     assert compositions.withdraw(str(path), in_use=True)
     assert not compositions.withdraw(str(path))
-    shown = {mount["point"] for mount in namespaces.every_mount()}
+    shown = {mount["point"] for _, mount in namespaces.every_mount()}
     assert str(path) not in shown
 
 
