@@ -52,8 +52,7 @@ class Keeper:
             return "; ".join(f"{one['path']}: {one['problem']}" for one in kept.problems)
         if kept.former.kept:
             self._until[wanted.path] = _now() + WAIT_S
-        have, total = kept.staged.get("files", 0), kept.total["files"]
-        said = [f"{have} of {total} files staged", "" if kept.complete else "to be continued", str(kept.former)]
+        said = [_staged(wanted, kept), "" if kept.complete else "to be continued", str(kept.former)]
         return ", ".join(filter(None, said))
 
     def _compare_one(self, wanted: stages.Wanted) -> None:
@@ -61,6 +60,14 @@ class Keeper:
         if begun >= self._scrub.get(wanted.path, 0.0):
             stages.compare_one(wanted)
             self._scrub[wanted.path] = _now() + SCRUB * (_now() - begun)
+
+
+def _staged(wanted: stages.Wanted, kept: stages.Kept) -> str:
+    if not wanted.folder:
+        return "FUSE serves it"
+    have = kept.staged.get("files", 0)
+    whole = kept.complete and not wanted.is_part  # of all files, those, too, that a check leaves out
+    return f"all {have} files staged" if whole else f"{have} of {kept.total['files']} files staged"
 
 
 def _now() -> float:

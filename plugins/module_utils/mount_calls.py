@@ -15,6 +15,9 @@ MS_REC, MS_PRIVATE, CLONE_NEWNS = 0x4000, 1 << 18, 0x20000
 MNT_DETACH, UMOUNT_NOFOLLOW = 0x2, 0x8
 AT_FDCWD = -100
 READ_ONLY = MS_RDONLY | MS_NOSUID | MS_NODEV
+IN_MEMORY = MS_NOSUID | MS_NODEV
+HUGE = "huge=within_size"  # measured: large files of a copy, 2.7 times as fast as on a plain tmpfs (docs/bench.md)
+NOSWAP = "noswap"  # Linux 6.4
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -24,9 +27,14 @@ def mount(kind: str, source: str, path: str, options: str = "") -> None:
     _mount(source, path, kind, READ_ONLY, options)
 
 
-def mount_tmpfs(path: str) -> None:
-    """Mounts an empty filesystem in memory, to be written to."""
-    _mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700")
+def mount_tmpfs(path: str, *options: str) -> None:
+    """Mounts an empty filesystem in memory, to be written to by its owner."""
+    _mount("tmpfs", path, "tmpfs", IN_MEMORY, ",".join(["mode=0700", *options]))
+
+
+def resize_tmpfs(path: str, size: int) -> None:
+    """Gives a filesystem in memory another size; OSError (EINVAL) where it holds more."""
+    _mount("none", path, None, MS_REMOUNT | IN_MEMORY, f"size={size}")
 
 
 def accepts(kind: str, option: str) -> bool:

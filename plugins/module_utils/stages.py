@@ -136,6 +136,14 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     return Kept(True, True, found, total, generations.remove_former(folder, generation)[1], [])
 
 
+def is_made(wanted: Wanted) -> bool:
+    """Whether the copy that is wanted was made, whatever its path shows."""
+    return (
+        generations.record(Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted))
+        is not None
+    )
+
+
 def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]:
     """Path and size of a window's files that the node lacks of a dataset which it stages whole."""
     folder, generation = Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted)

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import functools
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, in_child
+from ansible_collections.alluxio.fuse.plugins.module_utils import forgetting
 
 DOCUMENTATION = r"""
 module: fuse_forget
@@ -56,11 +53,7 @@ RETURN = r"""
 forgotten: {description: mount points whose FUSE was told, type: list, returned: always}
 """
 
-COMMAND = ".alluxiocli.metadatacache.dropAll"
-LIMIT_S = 20.0
 UNDER_WAY_S = 5.0
-AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_STATX_FORCE_SYNC = -100, 0x100, 0x2000
-STATX_BASIC_STATS, STATX_BYTES = 0x7FF, 256
 
 
 class DeafError(Exception):
@@ -100,24 +93,14 @@ def tell(mounts: list[dict[str, Any]]) -> None:
     for mount in mounts:
         point = mount["mount_point"]
         try:
-            said = in_child(functools.partial(ask, f"{point}/{COMMAND}"), LIMIT_S)
+            forgetting.forget(point)
+        except TimeoutError as late:
+            raise DeafError(f"{late}: playbooks/status.yml says why") from None
         except OSError as error:
             why = "it knows no such command" if error.errno == errno.ENOENT else error.strerror
             raise DeafError(
                 f"{point}: {why}: is the dataset's freshness declared, and is it mounted as planned?"
             ) from None
-        if said == HUNG:
-            raise DeafError(f"{point} does not answer within {LIMIT_S:.0f} s: playbooks/status.yml says why")
-
-
-def ask(path: str) -> int:
-    """Have FUSE itself look at a path, which the kernel may remember for hours; Python has no statx before 3.15."""
-    found = ctypes.create_string_buffer(STATX_BYTES)
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.statx(AT_FDCWD, os.fsencode(path), AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, found):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return 0
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ OFFICIAL = {"kind": "official", "java": 11}
 ROLE_ARN = "arn:aws:iam::111122223333:role/reader"
 KEYS = {"secret": "s", "accessKey": "a", "secretKey": "b"}
 HIDDEN = {"path": "/var/lib/a/fuse/imagenet", "uid": 0, "gid": 0, "mode": "0700"}
+IN_MEMORY = {"medium": "memory", "size": "4Gi"}
 OSS = {"endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "region": "cn-hangzhou"}
 
 
@@ -315,12 +316,39 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a keeper without the playbooks": (
         {"stage": {"enabled": True}},
-        "stage: the chart alone stages nothing, as the playbooks put copies and the keeper's programs on the nodes:"
-        " remove it, or deploy with the playbooks (docs/staging.md)",
+        "stage.enabled: this is for the playbooks: write datasets[].stage in its place",
     ),
-    "a staged dataset without the playbooks": (
+    "a hidden mount without the playbooks": (
         datasets({"mountParent": HIDDEN}),
-        "stage, datasets[0].mountParent: the chart alone stages nothing",
+        "stage.enabled, datasets[0].mountParent: this is for the playbooks: write datasets[].stage in its place",
+    ),
+    "a stage beside a plan": (
+        {"profile": "planned", **datasets({"stage": IN_MEMORY})},
+        "datasets[0].stage: the plan says what is staged, and profile is planned: remove it",
+    ),
+    "a copy of what changes": (
+        datasets({"stage": IN_MEMORY, "freshness": "within: 10m"}),
+        "datasets[0].stage: a copy does not change with its source, and this dataset may",
+    ),
+    "a copy of what is written": (
+        datasets({"stage": IN_MEMORY, "writable": True}),
+        "datasets[0].stage: a copy does not change with its source, and this dataset may",
+    ),
+    "a copy of no mount": (
+        {"fuse": {"enabled": False}, **datasets({"stage": IN_MEMORY})},
+        "datasets[0].stage: copies are made from FUSE mounts, and fuse.enabled is false",
+    ),
+    "a stage without its programs": (
+        {"image": OFFICIAL, **datasets({"stage": IN_MEMORY})},
+        "datasets[0].stage: the official image does not have the programs: write image.kind project",
+    ),
+    "a folder for what is in memory": (
+        datasets({"stage": {**IN_MEMORY, "hostPath": {"path": "/mnt/nvme0/stage"}}}),
+        "datasets[0].stage.hostPath: what is staged in memory is in no folder of a disk",
+    ),
+    "a copy on no disk": (
+        datasets({"stage": {"medium": "ssd", "size": "4Gi"}}),
+        "datasets[0].stage.hostPath is missing: write a folder of the nodes",
     ),
     "a staged dataset that nobody shows": (
         {"profile": "planned", **datasets({"mountParent": HIDDEN})},

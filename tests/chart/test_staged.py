@@ -124,8 +124,8 @@ def test_the_keeper_waits_for_its_media(objects: dict[Any, Object]) -> None:
 
 def test_readers_parents_are_claimed(objects: dict[Any, Object]) -> None:
     said = container(objects, "stage", "prepare")["args"]
-    assert said[0::5] == ["/mnt/alluxio-fuse/imagenet", "/mnt/alluxio-fuse/clicks"]
-    assert said[4::5] == ["data-alluxio-fuse/imagenet", "data-alluxio-fuse/clicks"]
+    assert said[1::6] == ["/mnt/alluxio-fuse/imagenet", "/mnt/alluxio-fuse/clicks"]
+    assert said[5::6] == ["data-alluxio-fuse/imagenet", "data-alluxio-fuse/clicks"]
 
 
 def test_other_programs_roll_the_keeper_alone(helm: Helm, planned: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

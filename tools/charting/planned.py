@@ -12,6 +12,7 @@ from alluxio_fuse.chart.reserved import is_reserved
 from alluxio_fuse.plan.reading import DEFAULT_WITHIN
 from alluxio_fuse.plan.rules import caches, fuse, jvm, properties
 from alluxio_fuse.plan.rules.ports import PORTS
+from alluxio_fuse.plan.rules.stage import PER_FILE
 from alluxio_fuse.plan.sources import UNSIGNED
 
 #: Amounts that follow from the size of a fleet: the chart does not know it, and leaves them to Alluxio.
@@ -38,6 +39,7 @@ def planned() -> dict[str, Any]:
             "gcLog": [{"from": java, "flag": flag} for java, flag in sorted(jvm.GC_LOG.items())],
         },
         "unsigned": UNSIGNED,
+        "stage": {"perFile": PER_FILE},
         "environment": {str(libfuse): fuse.environment(libfuse, upstream=False).amount for libfuse in (2, 3)},
         "mountOptions": dict(_mount_options()),
         "properties": {
@@ -110,6 +112,7 @@ def _fuse_cases(cluster: properties.Cluster) -> list[Case]:
         _case(cached, "clientCache"),
         _case(_beyond(made(cache_path="/", freshness=LAYERS), within | cached), "clientCache", "within"),
         _case(_beyond(made(handed_keys=True), plain), "credentials", "immutable"),
+        _case(_beyond(made(handed_keys=True), plain), "staged"),
         _case(_beyond(made(writable=True), plain), "writable"),
     ]
 

@@ -177,6 +177,15 @@ DATASET = closed(
         "freshness": string("^(immutable|within: [1-9][0-9]*(s|m|h|d))$"),
         "readers": closed(ENTERED, *ENTERED),
         "mountParent": closed({"path": PATH, **ENTERED}, "path", *ENTERED),
+        "stage": closed(
+            {
+                "medium": one_of("memory", "ssd", "hdd"),
+                "size": MEMORY,
+                "hostPath": closed({"path": PATH, "mountPoint": PATH}, "path"),
+            },
+            "medium",
+            "size",
+        ),
         "s3": closed(
             {"endpoint": string("^https?://"), "region": string(minLength=1), "pathStyle": BOOL, "anonymous": BOOL}
         ),
@@ -307,7 +316,15 @@ VALUES: dict[str, Schema] = {
         }
     ),
     "stage": closed(
-        {"enabled": BOOL, "command": items(string(minLength=1)), "env": LABELS, "digest": string(), **STAGE_OF_POOL}
+        {
+            "path": ref("optionalPath"),
+            "overhead": MEMORY,
+            "enabled": BOOL,
+            "command": items(string(minLength=1)),
+            "env": LABELS,
+            "digest": string(),
+            **STAGE_OF_POOL,
+        }
     ),
     "mounts": closed({"interval": integer(10), "resources": ref("resources"), **PLACE}),
     "shortCircuit": closed({"enabled": BOOL, "path": ref("optionalPath")}),

@@ -3,14 +3,19 @@
 {{- $datasets := list -}}
 {{- range .Values.datasets -}}
 {{- $defaults := dict "source" "" "writable" false "freshness" "immutable" "readers" (dict "uid" 0 "gid" 0 "mode" "0755") "claims" list -}}
-{{- $datasets = append $datasets (mergeOverwrite $defaults .) -}}
+{{- $dataset := mergeOverwrite $defaults . -}}
+{{- if $dataset.stage -}}
+{{- $_ := set $dataset "mountParent" (dict "path" (include "alluxio.stagedFrom" (dict "root" $ "dataset" $dataset)) "uid" 0 "gid" 0 "mode" "0700") -}}
+{{- end -}}
+{{- $datasets = append $datasets $dataset -}}
 {{- end -}}
 {{ toYaml $datasets }}
 {{- end }}
 
-{{- /* fuse.*, with the dataset's own on top, as YAML. */ -}}
+{{- /* fuse.*, with the dataset's own on top, as YAML. A byte that is staged needs no client cache. */ -}}
 {{- define "alluxio.datasetFuse" -}}
-{{ mergeOverwrite (deepCopy .root.Values.fuse) (default dict .dataset.fuse) | toYaml }}
+{{- $staged := ternary (dict "clientCache" (dict "enabled" false)) dict (hasKey .dataset "stage") -}}
+{{ mergeOverwrite (deepCopy .root.Values.fuse) $staged (deepCopy (default dict .dataset.fuse)) | toYaml }}
 {{- end }}
 
 {{- define "alluxio.datasetUri" -}}

@@ -15,13 +15,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* The planner's properties under the conditions of this release. `plain` has those of a promise only, `planned` none. Takes {root, component, dataset}. */ -}}
+{{- /* The planner's properties under the conditions of this release. `plain` has those of a promise and of copies only, `planned` none. Takes {root, component, dataset}. */ -}}
 {{- define "alluxio.plannedProperties" -}}
 {{- $holds := include "alluxio.conditions" . | splitList "," -}}
 {{- $profile := .root.Values.profile -}}
 {{- $made := dict -}}
 {{- range get (include "alluxio.planned" .root | fromYaml).properties .component -}}
-{{- $applies := or (eq $profile "tuned") (and (eq $profile "plain") (or (has "within" .when) (has "writable" .when))) -}}
+{{- $applies := or (eq $profile "tuned") (and (eq $profile "plain") (or (has "within" .when) (has "writable" .when) (has "staged" .when))) -}}
 {{- range .when -}}{{- if not (has . $holds) -}}{{- $applies = false -}}{{- end -}}{{- end -}}
 {{- if $applies -}}{{- $made = mergeOverwrite $made .set -}}{{- end -}}
 {{- end -}}
@@ -38,6 +38,7 @@
 {{- if $fuse.clientCache.enabled -}}{{- $holds = append $holds "clientCache" -}}{{- end -}}
 {{- if .credentials -}}{{- $holds = append $holds "credentials" -}}{{- end -}}
 {{- if .writable -}}{{- $holds = append $holds "writable" -}}{{- end -}}
+{{- if .stage -}}{{- $holds = append $holds "staged" -}}{{- end -}}
 {{- end -}}
 {{ join "," $holds }}
 {{- end }}

@@ -58,14 +58,35 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- end }}
 {{- end }}
 
-{{- /* Copies, and the keeper's programs, are put on nodes by the playbooks. */ -}}
+{{- /* Either the playbooks put copies and the keeper's programs on the nodes, or the chart alone stages. */ -}}
 {{- define "alluxio.stageRefusals" -}}
 {{- $hidden := list }}
 {{- range $index, $dataset := .Values.datasets }}
 {{- if $dataset.mountParent }}{{ $hidden = append $hidden (printf "datasets[%d].mountParent" $index) }}{{ end }}
+{{- with $dataset.stage }}
+{{- $at := printf "datasets[%d].stage" $index }}
+{{- if eq $.Values.profile "planned" }}
+{{ $at }}: the plan says what is staged, and profile is planned: remove it
+{{- end }}
+{{- if or $dataset.writable (ne (default "immutable" $dataset.freshness) "immutable") }}
+{{ $at }}: a copy does not change with its source, and this dataset may: remove it, or write freshness immutable
+{{- end }}
+{{- if not $.Values.fuse.enabled }}
+{{ $at }}: copies are made from FUSE mounts, and fuse.enabled is false: write fuse.enabled true
+{{- end }}
+{{- if eq $.Values.image.kind "official" }}
+{{ $at }}: the official image does not have the programs: write image.kind project
+{{- end }}
+{{- if and (eq .medium "memory") .hostPath }}
+{{ $at }}.hostPath: what is staged in memory is in no folder of a disk: remove it, or write medium ssd or hdd
+{{- end }}
+{{- if and (ne .medium "memory") (not .hostPath) }}
+{{ $at }}.hostPath is missing: write a folder of the nodes, as {path: /mnt/nvme0/stage, mountPoint: /mnt/nvme0}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if and (or .Values.stage.enabled $hidden) (ne .Values.profile "planned") }}
-{{ prepend $hidden "stage" | join ", " }}: the chart alone stages nothing, as the playbooks put copies and the keeper's programs on the nodes: remove it, or deploy with the playbooks (docs/staging.md)
+{{ prepend $hidden "stage.enabled" | join ", " }}: this is for the playbooks: write datasets[].stage in its place
 {{- else if and $hidden (not .Values.stage.enabled) }}
 {{ join ", " $hidden }}: nobody would show the dataset where it is read, as stage.enabled is false: remove it
 {{- else if and .Values.stage.enabled (not $hidden) }}

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ansible_collections.alluxio.fuse.plugins.module_utils import forgetting
 from kubernetes import client as api
 from kubernetes import config
 from kubernetes.stream import stream
@@ -23,7 +24,6 @@ T = TypeVar("T")
 POLL_S = 2.0
 SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
-FORGET = ".alluxiocli.metadatacache.dropAll"  # the path by which Alluxio's FUSE is told to forget names
 FORGET_S = "30"
 ASK_FUSE = ("stat", "--cached=never")  # the kernel remembers the path for hours, and FUSE would not be asked
 UNDER_WAY_S = (
@@ -270,7 +270,9 @@ class Cluster:
             if about["mount_point"] and told.is_ready(pod):
                 say(f"{about['node']}: {about['name']} forgets names")
                 self._execute(
-                    about["pod"], "fuse", ["timeout", FORGET_S, *ASK_FUSE, f"{about['mount_point']}/{FORGET}"]
+                    about["pod"],
+                    "fuse",
+                    ["timeout", FORGET_S, *ASK_FUSE, f"{about['mount_point']}/{forgetting.COMMAND}"],
                 )
 
     def _execute(self, pod: str, container: str, command: Sequence[str]) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from alluxio_fuse.programs import module_files
+
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "images" / "alluxio"
 #: What the pom leaves out of what a module brings.
@@ -229,3 +231,9 @@ def test_the_jvm_of_a_command_keeps_its_standard_output_for_the_answer(home: Pat
     command = shell("launch.sh", script, home, **environment)
     assert {quiet, "-Da=b"} <= set(command)
     assert not set(logs) & set(command)
+
+
+def test_the_program_that_stages_has_all_that_it_imports() -> None:
+    named = yaml.safe_load((ROOT / "roles/image/vars/main.yml").read_text())["__image_program_names"]
+    wanted = module_files("", "chart_stage")
+    assert named == [one["path"].rpartition("/")[2] for one in wanted if "content" in one]

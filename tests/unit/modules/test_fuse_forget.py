@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.alluxio.fuse.plugins.module_utils import forgetting
 from ansible_collections.alluxio.fuse.plugins.modules import fuse_forget
 
 
@@ -74,5 +75,5 @@ def test_without_a_note_each_time(asked: list[str], capsys: pytest.CaptureFixtur
 def test_one_that_knows_no_such_command_says_so(tmp_path: Path) -> None:
     with pytest.raises(fuse_forget.DeafError, match="it knows no such command"):
         fuse_forget.tell([{"mount_point": str(tmp_path)}])
-    (tmp_path / fuse_forget.COMMAND).touch()
+    (tmp_path / forgetting.COMMAND).touch()
     fuse_forget.tell([{"mount_point": str(tmp_path)}])

@@ -298,7 +298,7 @@ def test_the_keeper_goes_on_with_a_copy_that_takes_long(whole: stages.Wanted, tm
     (said,) = keeper.Keeper(folder, seconds=-1.0).go_round()
     assert "to be continued" in said
     assert kind(whole) == "source"
-    assert keeper.Keeper(folder).go_round() == [f"{whole.path}: {SMALL + LARGE} of {SMALL + LARGE} files staged"]
+    assert keeper.Keeper(folder).go_round() == [f"{whole.path}: all {SMALL + LARGE} files staged"]
     reads_right(whole)
 
 
@@ -319,7 +319,7 @@ def test_the_keeper_keeps_what_was_assigned_until_more_is(whole: stages.Wanted, 
     assert not (Path(whole.path) / f"{TRAIN}/new").exists()
     for _ in range(2):
         assignments.assign(folder, whole)
-    assert kept.go_round() == [f"{whole.path}: {SMALL + LARGE + 1} of {SMALL + LARGE + 1} files staged"]
+    assert kept.go_round() == [f"{whole.path}: all {SMALL + LARGE + 1} files staged"]
     assert (Path(whole.path) / f"{TRAIN}/new").read_bytes() == b"new"
 
 

@@ -54,10 +54,10 @@ def test_new_tmpfs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("takes", "there", "wanted"),
     [
-        ({"huge", "noswap"}, None, {media.HUGE, media.NOSWAP}),
-        ({"huge", "noswap"}, ["rw"], {media.HUGE}),
-        ({"huge", "noswap"}, ["rw", media.NOSWAP], {media.HUGE, media.NOSWAP}),
-        ({"huge"}, None, {media.HUGE}),
+        ({"huge", "noswap"}, None, {mount_calls.HUGE, mount_calls.NOSWAP}),
+        ({"huge", "noswap"}, ["rw"], {mount_calls.HUGE}),
+        ({"huge", "noswap"}, ["rw", mount_calls.NOSWAP], {mount_calls.HUGE, mount_calls.NOSWAP}),
+        ({"huge"}, None, {mount_calls.HUGE}),
         (set(), None, set()),
     ],
     ids=["new", "mounted before", "mounted without swap", "before 6.4", "neither"],
@@ -69,14 +69,14 @@ def test_tmpfs_gets_what_the_kernel_has_and_a_remount_can_set(
     mounts = [{**ROOT, "point": "/t", "type": "tmpfs", "source": "a-m", "options": there}] if there else []
     monkeypatch.setattr(media, "tmpfs_size", lambda _: 4096)
     options = look(medium("/t", "tmpfs"), mounts)["options"]
-    assert {media.HUGE, media.NOSWAP} & {*options} == wanted
-    assert ("nofail" in options) == (media.NOSWAP in wanted)  # for a boot into an older kernel
+    assert {mount_calls.HUGE, mount_calls.NOSWAP} & {*options} == wanted
+    assert ("nofail" in options) == (mount_calls.NOSWAP in wanted)  # for a boot into an older kernel
 
 
 def test_the_kernel_is_asked_without_a_mount(tmp_path: Path) -> None:
     """What it accepts it mounts, and what it refuses it does not."""
     before = mount_table.read_mounts()
-    for option in (media.HUGE, media.NOSWAP, "huge=sometimes", "no-such-option"):
+    for option in (mount_calls.HUGE, mount_calls.NOSWAP, "huge=sometimes", "no-such-option"):
         taken = mount_calls.accepts("tmpfs", option)
         assert mount_table.read_mounts() == before
         done = subprocess.run(
@@ -85,7 +85,7 @@ def test_the_kernel_is_asked_without_a_mount(tmp_path: Path) -> None:
         if done.returncode == 0:
             subprocess.run(["umount", tmp_path], check=True)
         assert taken == (done.returncode == 0), option
-    assert not mount_calls.accepts("no-such-filesystem", media.NOSWAP)
+    assert not mount_calls.accepts("no-such-filesystem", mount_calls.NOSWAP)
 
 
 def test_tmpfs_grows_by_remount_and_shrinks_once_it_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:

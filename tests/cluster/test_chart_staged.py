@@ -1,0 +1,149 @@
+"""What the chart alone stages, in the lab: from the store once, under readers whom no death of FUSE reaches, and gone.
+
+The order matters: the last test uninstalls.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from cluster import CHART, Cluster, CommandError, Object
+from main_job import LAB_INVENTORY, Job
+from test_chart import SMALL, delete_pods, namespace_with_keys, remove, start_reader, values, whole
+from test_main_job import sample_digests
+
+NAMESPACE, STAGE, FUSE = "staged", "stage", "fuse-imagenet"
+STATE, ROOT = f"/var/lib/{NAMESPACE}/cache-alluxio-fuse", f"/mnt/{NAMESPACE}/cache-alluxio-fuse"
+ALL = "cd /data/data && find . -type f -print0 | xargs -0 -n 100 sha256sum"
+
+
+@pytest.fixture(scope="module")
+def expected(cluster: Cluster) -> dict[str, str]:
+    return sample_digests(Path(cluster.settings["lab_sample"]))
+
+
+def said(cluster: Cluster, size: str = "320Mi") -> Object:
+    given = values(cluster, stage={"overhead": "512Mi"})
+    staged = [{**one, "stage": {"medium": "memory", "size": size}} for one in given["datasets"]]
+    return {**given, "datasets": staged, "fuse": SMALL["fuse"]}
+
+
+@pytest.fixture(scope="module")
+def sent(cluster: Cluster, lab: list[str]) -> Iterator[int]:
+    """Installs the release, with a reader on each node; bytes that the store sent until both had a copy."""
+    store = Job(cluster, LAB_INVENTORY)
+    remove(cluster, NAMESPACE)
+    namespace_with_keys(cluster, NAMESPACE)
+    try:
+        before = store.store_sent()
+        cluster.helm("install", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster))
+        cluster.wait_ready(NAMESPACE, {**whole(cluster), STAGE: len(cluster.gpu_nodes())}, 600)
+        for node, reader in readers(cluster).items():
+            start_reader(cluster, NAMESPACE, reader, node)
+        cluster.wait("a copy on each node", lambda: shown(cluster) == {"tmpfs"}, 300)
+        yield store.store_sent() - before
+    finally:
+        remove(cluster, NAMESPACE)
+
+
+def readers(cluster: Cluster) -> dict[str, str]:
+    return {node: f"reader-{node}" for node in cluster.gpu_nodes()}
+
+
+def read(cluster: Cluster, script: str) -> list[str]:
+    """What a script says in the reader of each node."""
+    return [cluster.execute(NAMESPACE, reader, script) for reader in readers(cluster).values()]
+
+
+def shown(cluster: Cluster) -> set[str]:
+    """Kinds of filesystems at the dataset's path, as readers see it."""
+    return {one.strip() for one in read(cluster, "stat --file-system --format=%T /data/data")}
+
+
+def digests(cluster: Cluster) -> list[dict[str, str]]:
+    """{file: sha256} of all that readers read, of each node."""
+    lines = [one.splitlines() for one in read(cluster, ALL)]
+    return [{line.split(maxsplit=1)[1]: line.split()[0] for line in of_node} for of_node in lines]
+
+
+def test_every_node_reads_its_copy_and_the_store_was_read_once(
+    cluster: Cluster, sent: int, expected: dict[str, str]
+) -> None:
+    assert digests(cluster) == [expected] * len(readers(cluster))
+    size = sum(path.stat().st_size for path in Path(cluster.settings["lab_sample"]).rglob("*") if path.is_file())
+    print(f"the store sent {sent / size:.2f} times the set's bytes for {len(readers(cluster))} nodes")
+    assert sent < 1.1 * size
+
+
+def test_who_may_read_is_as_the_dataset_says(cluster: Cluster, sent: int) -> None:
+    node = cluster.gpu_nodes()[0]
+    start_reader(cluster, NAMESPACE, "stranger", node, (3000, 3000))
+    with pytest.raises(CommandError, match="Permission denied"):
+        cluster.execute(NAMESPACE, "stranger", "ls /data/data")
+    start_reader(cluster, NAMESPACE, "root", node, (0, 0))
+    with pytest.raises(CommandError, match="Read-only file system"):
+        cluster.execute(NAMESPACE, "root", "touch /data/data/file")
+
+
+def test_readers_do_not_notice_that_fuse_dies_and_is_replaced(
+    cluster: Cluster, sent: int, expected: dict[str, str]
+) -> None:
+    for name in cluster.pods(NAMESPACE, FUSE):
+        with suppress(CommandError):
+            cluster.execute(NAMESPACE, name, "kill -9 -1", container="fuse")
+    assert digests(cluster) == [expected] * len(readers(cluster))
+    delete_pods(cluster, NAMESPACE, FUSE)
+    assert digests(cluster) == [expected] * len(readers(cluster))
+    cluster.wait_ready(NAMESPACE, whole(cluster))
+    assert shown(cluster) == {"tmpfs"}
+
+
+def test_the_next_pod_keeps_the_copy(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
+    """Its memory is another pod's by now, and nothing is copied again."""
+    before = read(cluster, "stat --format=%d:%i /data/data/*")
+    delete_pods(cluster, NAMESPACE, STAGE)
+    cluster.wait_ready(NAMESPACE, {STAGE: len(cluster.gpu_nodes())})
+
+    def says_so() -> bool:
+        logs = [cluster.kubectl(f"--namespace={NAMESPACE}", "logs", name) for name in cluster.pods(NAMESPACE, STAGE)]
+        assert not [text for text in logs if "workers loaded" in text]
+        return all(f"all {len(expected)} files staged" in text for text in logs)
+
+    cluster.wait("it has looked", says_so, 120)
+    assert read(cluster, "stat --format=%d:%i /data/data/*") == before
+    assert digests(cluster) == [expected] * len(readers(cluster))
+
+
+def test_less_room_makes_a_part_under_readers(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
+    cluster.helm("upgrade", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster, "128Mi"))
+    deadline = time.monotonic() + 300
+    while shown(cluster) != {"overlayfs"}:
+        assert digests(cluster) == [expected] * len(readers(cluster))
+        assert time.monotonic() < deadline, cluster.reasons(NAMESPACE)
+    assert digests(cluster) == [expected] * len(readers(cluster))
+
+
+def test_uninstalled_it_leaves_no_mount_and_no_copy(cluster: Cluster, sent: int) -> None:
+    cluster.kubectl(f"--namespace={NAMESPACE}", "delete", "pod", "--selector=!app.kubernetes.io/name")
+    cluster.helm("uninstall", "cache", "--namespace", NAMESPACE, "--wait", "--timeout", "4m")
+    cluster.wait("pods are gone", lambda: not cluster.get("pods", f"--namespace={NAMESPACE}"), 120)
+    for node in cluster.gpu_nodes():
+        mounts = subprocess.run(
+            ["podman", "exec", node, "cat", "/proc/mounts"], capture_output=True, text=True, check=True
+        )
+        assert not [line for line in mounts.stdout.splitlines() if NAMESPACE in line]
+        left = subprocess.run(
+            ["podman", "exec", node, "find", STATE, ROOT, "-printf", "%P\\n"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        (fuse,) = {line for line in left.stdout.split() if line.startswith("fuse/") and line.count("/") == 1}
+        assert {*left.stdout.split()} == {
+            ".owner", "fuse", fuse, f"{fuse}/.owner", f"{fuse}/data", "imagenet", "imagenet/.owner", "imagenet/data"
+        }  # fmt: skip
