@@ -37,7 +37,7 @@ class ActionModule(ActionBase):
         last, moved = None, time.monotonic()
         while True:
             text = self._call(args, ["load", args["path"], "--progress", "--format", "JSON"], task_vars)
-            job = parse(text)
+            job = _parsed(text)
             now = (job["mProcessedFileCount"], job.get("mLoadedByteCount", 0))
             progress(
                 f"{host}: into workers: {now[0]} of {args['files']} files, "
@@ -60,7 +60,7 @@ class ActionModule(ActionBase):
     def _without_room(self, args: dict[str, Any], task_vars: dict[str, Any] | None) -> int:
         """How many files found no room in workers that do not hold everything; the task fails where others failed."""
         text = self._call(args, ["load", args["path"], "--progress", "--format", "JSON", "--verbose"], task_vars)
-        reasons: dict[str, str] = parse(text)["mFailedFilesWithReasons"]
+        reasons: dict[str, str] = _parsed(text)["mFailedFilesWithReasons"]
         others = [(file, why) for file, why in reasons.items() if args["whole"] or NO_ROOM not in why]
         if others:
             file, why = others[0]
@@ -77,3 +77,10 @@ class ActionModule(ActionBase):
             said = answer.get("stderr") or answer.get("stdout") or answer.get("msg", "")
             raise AnsibleActionFail(f"alluxio fs {' '.join(verb)}: {said}")
         return str(answer["stdout"])
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise AnsibleActionFail(str(error)) from None

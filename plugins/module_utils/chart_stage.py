@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
     compositions,
     forgetting,
+    generations,
     keeper,
     known_digests,
     manifest,
@@ -81,24 +81,26 @@ class Stager:
     def go_round(self) -> list[str]:
         """Does what is next of each dataset, and what the keeper does; what there is to say."""
         lines = {**self._withdraw_others(), **self._prepare_all()}
+        self._sweep()
         new = {path: line for path, line in lines.items() if line and self._said.get(path) != line}
         self._said |= new
         return [*(f"{path}: {line}" for path, line in new.items()), *self._keeper.go_round()]
 
     def remove(self) -> None:
-        """Takes away all that is staged here, from its readers, too."""
+        """Takes away all that is staged here, from readers, too. What is known goes first, as a kill may leave half."""
         paths = {*self._datasets, *(one.path for one in assignments.assigned(self._assignments))}
         for path in paths:
             while compositions.withdraw(path, in_use=True):  # of two, where a former pod was killed between them
                 pass
-        for folder in (self._state / MEMORY).iterdir():
-            _empty(folder)
-            folder.rmdir()
+        for part in (ASSIGNMENTS, MANIFESTS):
+            shutil.rmtree(self._state / part)
+        for medium in (self._state / MEMORY).iterdir():
+            _empty(medium)
+            medium.rmdir()
         for dataset in self._datasets.values():
             if dataset.folder:
                 _empty(self._medium(dataset))
-        for part in (ASSIGNMENTS, MANIFESTS, MEMORY):
-            shutil.rmtree(self._state / part)
+        (self._state / MEMORY).rmdir()
 
     def _prepare_all(self) -> dict[str, str]:
         lines = {}
@@ -120,11 +122,12 @@ class Stager:
 
     def _prepare(self, dataset: Dataset) -> tuple[bool, str]:
         """The next step until the keeper is told to stage a dataset: whether it is, and what there is to say."""
-        kept = str(self._manifest(dataset))
+        kept = str(self._manifest(dataset.path))
         if not self._is_listed(dataset):
             if mount_table.mount_at(mount_table.read_mounts(), dataset.source) is None:
                 return False, f"nothing is mounted at {dataset.source} yet"
             _show_source(dataset)  # a list takes its time
+            self._forget(dataset.path)
             _empty(self._medium(dataset))  # of another source
             _list(dataset, kept)
         folder = self._make_room(dataset)
@@ -162,24 +165,28 @@ class Stager:
 
     def _is_of_size(self, medium: str, dataset: Dataset) -> bool:
         """Whether a tmpfs is mounted, which has the size then."""
-        if mount_table.mount_at(mount_table.read_mounts(), medium) is None:
+        there = mount_table.mount_at(mount_table.read_mounts(), medium)
+        if there is None:
             return False
         about = os.statvfs(medium)
         if about.f_blocks * about.f_frsize == -(-dataset.size // about.f_frsize) * about.f_frsize:
             return True
         try:
-            mount_calls.resize_tmpfs(medium, dataset.size)
+            mount_calls.resize_tmpfs(
+                medium, dataset.size, *(one for one in [mount_calls.NOSWAP] if one in there["options"])
+            )
         except OSError:
             _show_source(dataset)
             _empty(Path(medium))
             return False
         return True
 
-    def _manifest(self, dataset: Dataset) -> Path:
-        return self._state / MANIFESTS / f"{dataset.name}.jsonl"
+    def _manifest(self, path: str) -> Path:
+        """That of the dataset which is read at `path`, ROOT/NAME/data."""
+        return self._state / MANIFESTS / f"{Path(path).parent.name}.jsonl"
 
     def _is_listed(self, dataset: Dataset) -> bool:
-        header = known_digests.saved_header(str(self._manifest(dataset))) or {}
+        header = known_digests.saved_header(str(self._manifest(dataset.path))) or {}
         return (header.get("source"), header.get("version")) == (dataset.uri, reader.MANIFEST_VERSION)
 
     def _assign(self, wanted: Wanted) -> None:
@@ -199,14 +206,28 @@ class Stager:
         return lines
 
     def _withdraw(self, wanted: Wanted) -> None:
+        """Takes away what is assigned at a path, if the path shows that, and not what FUSE has mounted there since."""
         with assignments.alone(self._assignments):
-            compositions.withdraw(wanted.path)
-            assignments.unassign(self._assignments, wanted.path)
-        medium = Path(wanted.folder).parent
-        if medium.parent == self._state / MEMORY:
-            _empty(medium)
-            medium.rmdir()
-            (self._state / MANIFESTS / f"{medium.name}.jsonl").unlink(missing_ok=True)
+            table = mount_table.read_mounts()
+            served = mount_table.mount_at(table, wanted.source)
+            shown = generations.view(wanted.folder, wanted.path, table)
+            if shown and (shown.kind != "source" or (served and served["device"] == shown.device)):
+                compositions.withdraw(wanted.path)
+            self._forget(wanted.path)
+
+    def _forget(self, path: str) -> None:
+        """Nothing is known of a path any more, as what is staged of it is about to go."""
+        self._manifest(path).unlink(missing_ok=True)
+        assignments.unassign(self._assignments, path)
+
+    def _sweep(self) -> None:
+        """Unmounts the memory of what is no longer staged in memory."""
+        used = {str(Path(one.folder).parent) for one in assignments.assigned(self._assignments) if one.folder}
+        used |= {str(self._medium(one)) for one in self._datasets.values() if not one.folder}
+        for medium in (self._state / MEMORY).iterdir():
+            if str(medium) not in used:
+                _empty(medium)
+                medium.rmdir()
 
 
 def _show_source(dataset: Dataset) -> None:
@@ -246,19 +267,38 @@ def _fitting(wanted: Wanted, dataset: Dataset) -> tuple[Wanted, str]:
     return replace(wanted, budget=dataset.size, per_file=dataset.per_file), f"{said}: a part, small files first"
 
 
+class EndedError(BaseException):
+    """The pod is to end, whatever it does."""
+
+
 def main(said: str) -> None:
     """Goes on until the pod is to end."""
     about: Mapping[str, Any] = json.loads(said)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    datasets = [Dataset(**one) for one in about["datasets"]]
     release = OwningObject(about["object"])
-    stager = Stager(about["state"], [Dataset(**one) for one in about["datasets"]])
-    while not ended.wait(keeper.REST_S):
-        for line in [*release.look(), *stager.go_round()]:
-            print(line, flush=True)
-    if release.is_gone():
-        stager.remove()
-        print("the release is gone, and with it all that was staged here", flush=True)
+    with assignments.alone(about["state"]):  # a pod of before may still take away what it had
+        stager = Stager(about["state"], datasets)
+        _go_on(stager, release)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if release.is_gone():
+            stager.remove()
+            print("the release is gone, and with it all that was staged here", flush=True)
+        else:
+            print("what is staged stays here", flush=True)
+
+
+def _go_on(stager: Stager, release: OwningObject) -> None:
+    def end(*_: object) -> None:
+        raise EndedError
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        while True:
+            for line in [*release.look(), *stager.go_round()]:
+                print(line, flush=True)
+            time.sleep(keeper.REST_S)
+    except EndedError:
+        pass
 
 
 if __name__ == "__main__":

@@ -32,9 +32,12 @@ def mount_tmpfs(path: str, *options: str) -> None:
     _mount("tmpfs", path, "tmpfs", IN_MEMORY, ",".join(["mode=0700", *options]))
 
 
-def resize_tmpfs(path: str, size: int) -> None:
-    """Gives a filesystem in memory another size; OSError (EINVAL) where it holds more."""
-    _mount("none", path, None, MS_REMOUNT | IN_MEMORY, f"size={size}")
+def resize_tmpfs(path: str, size: int, *options: str) -> None:
+    """Gives a filesystem in memory another size; OSError (EINVAL) where it holds more.
+
+    options: NOSWAP where it has that, as kernels refuse to be told nothing of it (Linux 6.4 to 6.17).
+    """
+    _mount("none", path, None, MS_REMOUNT | IN_MEMORY, ",".join([f"size={size}", *options]))
 
 
 def accepts(kind: str, option: str) -> bool:

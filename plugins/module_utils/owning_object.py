@@ -10,12 +10,13 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-TOKEN = "/token"  # noqa: S105 - the folder in which the kubelet keeps the account's token, and the API server's CA
-SILENT_S = 10.0
+TOKEN = "/token"  # noqa: S105 - the folder with the account's token, which is no pod's own, and the API server's CA
+SILENT_S = 3.0
 AGAIN_S = 60.0
-FOUND = 200
-#: An account goes with its release, and so do its rights.
-GONE = (401, 403, 404)
+PAUSE_S = 2.0
+TRIES, AGREED = 6, 3
+FOUND, NOT_FOUND = 200, 404
+UNKNOWN = (401, 403)  # an account goes with its release, and so do its rights
 
 
 class OwningObject:
@@ -40,9 +41,17 @@ class OwningObject:
         return [f"{what} to this pod, so what is staged would stay on the node when the release goes"]
 
     def is_gone(self) -> bool:
-        """Whether the object was deleted, or is being."""
-        status, deleted = self._ask()
-        return self._known and (status in GONE or deleted)
+        """Whether the object was deleted, or is being; within half a minute, where the API server does not answer."""
+        unknown = 0
+        for _ in range(TRIES if self._known else 0):
+            status, deleted = self._ask()
+            if status in (FOUND, NOT_FOUND):
+                return deleted or status == NOT_FOUND
+            unknown += status in UNKNOWN
+            if unknown == AGREED:
+                return True
+            time.sleep(PAUSE_S)
+        return False
 
     def _ask(self) -> tuple[int, bool]:
         """The status, 0 where there is no answer; and whether the object is being deleted."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 POLL_S = 3.0
-SILENT_S = 120.0  # a command has ended by then
+SILENT_S = 120.0  # a command has ended by then, but for one that lists a store
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
@@ -21,27 +21,30 @@ class Load:
         self._submitted, self._asked = False, 0.0
 
     def step(self) -> tuple[bool, str]:
-        """Whether it has ended, and what there is to say. OSError where Alluxio does not answer: it goes on later."""
+        """Whether it has ended, and what there is to say. OSError or ValueError where Alluxio does not tell."""
         if not self._submitted:
-            self._call("loadMetadata", "-R", self._path)  # a load walks only what has been listed
-            self._call("load", self._path, "--submit")
+            self._call(None, "loadMetadata", "-R", self._path)  # a load walks only what has been listed
+            self._call(SILENT_S, "load", self._path, "--submit")
             self._submitted = True
         if time.monotonic() < self._asked + POLL_S:
             return False, ""
-        job = parse(self._call("load", self._path, "--progress", "--format", "JSON"))
-        self._asked = time.monotonic()
-        files, failed = job["mProcessedFileCount"], job["mFailedFileCount"]
-        if job["mJobState"] not in ENDED:
+        self._submitted = False  # where this fails, the master may know of no load any more
+        job = parse(self._call(SILENT_S, "load", self._path, "--progress", "--format", "JSON"))
+        self._submitted, self._asked = True, time.monotonic()
+        files, failed, state = job["mProcessedFileCount"], job["mFailedFileCount"], job["mJobState"]
+        if state not in ENDED:
             return False, f"workers load it, {files} files so far"
-        left = f", {failed} files failed, which each node reads from the store" if failed else ""
-        return True, f"workers loaded {files} files{left}"
+        how = "" if state == ENDED[0] else f", and the load has {state.lower()}"
+        left = f", {failed} files failed" if failed else ""
+        store = "; what they do not hold, each node reads from the store" if how or left else ""
+        return True, f"workers loaded {files} files{how}{left}{store}"
 
-    def _call(self, *verb: str) -> str:
+    def _call(self, limit: float | None, *verb: str) -> str:
         command = [*self._cli, "fs", *verb]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SILENT_S, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired as late:
-            raise OSError(f"alluxio fs {verb[0]} {self._path}: no answer within {SILENT_S:.0f} s") from late
+            raise OSError(f"alluxio fs {verb[0]} {self._path}: no answer within {limit:.0f} s") from late
         if done.returncode:
             said = (done.stderr or done.stdout).strip().splitlines()
             raise OSError(f"alluxio fs {verb[0]} {self._path}: {said[-1] if said else done.returncode}")

@@ -25,6 +25,10 @@ def datasets(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"datasets": [{**IMAGENET, **entry} for entry in entries]}
 
 
+def on_disk(path: str) -> dict[str, Any]:
+    return {"medium": "ssd", "size": "4Gi", "hostPath": {"path": path, "mountPoint": "/mnt/nvme0"}}
+
+
 def pools(*entries: dict[str, Any], **values: Any) -> dict[str, Any]:
     """Pools beside nodes with `gpu: t4`; each has its own label unless it says otherwise."""
     here, there = {"nodeSelector": {"gpu": "t4"}}, {"nodeSelector": {"gpu": "a100"}}
@@ -349,6 +353,22 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
     "a copy on no disk": (
         datasets({"stage": {"medium": "ssd", "size": "4Gi"}}),
         "datasets[0].stage.hostPath is missing: write a folder of the nodes",
+    ),
+    "a copy beside its disk": (
+        datasets({"stage": on_disk("/srv/stage")}),
+        "datasets[0].stage: hostPath.path /srv/stage is not below hostPath.mountPoint /mnt/nvme0",
+    ),
+    "a copy among mounts": (
+        {"fuse": {"mountRoot": "/mnt/nvme0/data"}, **datasets({"stage": on_disk("/mnt/nvme0/data/stage")})},
+        "datasets[0].stage: hostPath.path /mnt/nvme0/data/stage is in /mnt/nvme0/data, which the release has",
+    ),
+    "a copy where FUSE is not": (
+        datasets({"stage": IN_MEMORY, "fuse": {"nodeSelector": {"gpu": "t4"}}}),
+        "datasets[0].fuse.nodeSelector places FUSE of a dataset that is staged elsewhere than its copies",
+    ),
+    "a copy in a pool where FUSE is not": (
+        {**pools({"datasets": {"imagenet": {"nodeSelector": {"gpu": "b"}}}}), **datasets({"stage": IN_MEMORY})},
+        "pools (a100): datasets.imagenet.nodeSelector places FUSE of a dataset that is staged elsewhere",
     ),
     "a staged dataset that nobody shows": (
         {"profile": "planned", **datasets({"mountParent": HIDDEN})},

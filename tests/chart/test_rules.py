@@ -48,7 +48,7 @@ def test_secrets_are_files_of_the_containers_that_need_them(objects: list[Object
         readers = {
             one["name"] for one in containers(template) for mount in one["volumeMounts"] if mount["name"] in secret
         }
-        assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify"}
+        assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify", "stage"}
 
 
 def test_no_pod_has_a_token(objects: list[Object]) -> None:

@@ -51,6 +51,26 @@ def test_fuse_is_not_ready_on_a_folder_and_a_stat_that_hangs_is_not_asked_again(
     assert "did not answer within 1 s" in slow.stdout
 
 
+@pytest.mark.parametrize(
+    ("said", "there"),
+    [
+        (["/imagenet"], True),
+        (["/imagenet", "s3://bucket/set"], True),
+        (["/imagenet", "s3://bucket/former"], False),
+        (["/tokens"], False),
+    ],
+)
+def test_fuse_waits_for_its_dataset(tmp_path: Path, said: list[str], there: bool) -> None:
+    """And for its source, where that is said."""
+    (tmp_path / "bin").mkdir()
+    image = tmp_path / "bin/alluxio"
+    image.write_text("#!/bin/sh\necho 's3://bucket/set/  on  /imagenet  (s3, capacity=-1B)'\n")
+    image.chmod(0o755)
+    done = bash('timeout 2 bash "$@"', FILES / "fuse-wait.sh", *said, ALLUXIO_HOME=str(tmp_path))
+    assert (done.returncode == 0) == there, done
+    assert ("is not mounted in Alluxio yet" in done.stdout) != there
+
+
 class TestPrepare:
     def prepare(
         self, parent: Path, owner: str = "data-cache/imagenet", *cache: object
@@ -131,13 +151,13 @@ class TestPrepare:
 
     def test_claims_the_folder_in_which_a_copy_is_mounted(self, tmp_path: Path) -> None:
         one, two = tmp_path / "one", tmp_path / "two"
-        for made in (one / "data", two):
-            made.mkdir(parents=True)
-        said = [one, 0, 0, "0750", "data-cache/one", two, 0, 0, "0755", "data-cache/two"]
+        (one / "data").mkdir(parents=True)
+        said = ["readers", one, 0, 0, "0750", "data-cache/one", "readers", two, 0, 0, "0755", "data-cache/two"]
         done = bash('bash "$@"', FILES / "stage-prepare.sh", *said, NODE_NAME="n1")
         assert done.returncode == 0, done.stderr
         assert [(path / ".owner").read_text() for path in (one, two)] == ["data-cache/one\n", "data-cache/two\n"]
         assert one.stat().st_mode & 0o777 == 0o750
+        assert (two / "data").stat().st_mode & 0o777 == 0o555
         (two / ".owner").write_text("other/two\n")
         refused = bash('bash "$@"', FILES / "stage-prepare.sh", *said, NODE_NAME="n1")
         assert refused.returncode == 1

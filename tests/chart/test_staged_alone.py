@@ -136,7 +136,7 @@ class Api:
         apply(self._cluster, [{**one, "metadata": {**one["metadata"], **metadata}} for one in made])
 
     def pod(self) -> OwningObject:
-        """The program of a pod that has just started, with its token."""
+        """The program of a pod that has just started, with a token that is no pod's own, as that of its Secret."""
         (self._folder / "token").write_text(self.kubectl("create", "token", "--namespace=data", SA))
         return OwningObject(self.path, self.server, str(self._folder))
 
@@ -193,4 +193,16 @@ def test_who_was_never_answered_calls_nothing_gone(api: Api, monkeypatch: pytest
     assert not pod_.is_gone()
     api.make("RoleBinding")
     assert pod_.look() == ["what is staged goes with the release"]
-    assert not OwningObject(api.path, "https://127.0.0.1:1", str(api._folder)).is_gone()
+
+
+def test_an_api_server_that_is_away_calls_nothing_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.make("DaemonSet")
+    pod_ = api.pod()
+    pod_.look()
+    api.delete("DaemonSet")
+    away, there = "https://127.0.0.1:1" + api.path, pod_._url
+    monkeypatch.setattr("ansible_collections.alluxio.fuse.plugins.module_utils.owning_object.PAUSE_S", 0.0)
+    monkeypatch.setattr(pod_, "_url", away)
+    assert not pod_.is_gone()
+    monkeypatch.setattr(pod_, "_url", there)
+    assert pod_.is_gone()

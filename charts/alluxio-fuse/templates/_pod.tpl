@@ -23,6 +23,9 @@ csi: []
 {{- if $.dataset -}}{{- $all = print $all (include "alluxio.datasetUri" $) -}}{{- end -}}
 {{- if $.root.Values.trust.configMap -}}{{- $all = print $all $.root.Values.trust.digest -}}{{- end -}}
 {{- end -}}
+{{- if and (eq . "stage") (include "alluxio.stage" $.root | fromYaml).alone -}}
+{{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" "mounts")) -}}
+{{- end -}}
 {{- range get $scripts . -}}
 {{- $all = print $all ($.root.Files.Get (printf "files/%s.sh" .)) -}}
 {{- end -}}

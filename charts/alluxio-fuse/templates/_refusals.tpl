@@ -83,6 +83,27 @@ monitoring.podMonitor scrapes pods, but networkPolicy.metrics lets nobody in: na
 {{- if and (ne .medium "memory") (not .hostPath) }}
 {{ $at }}.hostPath is missing: write a folder of the nodes, as {path: /mnt/nvme0/stage, mountPoint: /mnt/nvme0}
 {{- end }}
+{{- with .hostPath }}
+{{- if and .mountPoint (not (hasPrefix (printf "%s/" (trimSuffix "/" .mountPoint)) (printf "%s/" .path))) }}
+{{ $at }}: hostPath.path {{ .path }} is not below hostPath.mountPoint {{ .mountPoint }}: the copy must lie on the device that is mounted there
+{{- end }}
+{{- $path := .path }}
+{{- range $own := list (include "alluxio.stageFolder" $) (include "alluxio.mountRoot" $) }}
+{{- if hasPrefix (printf "%s/" $own) (printf "%s/" $path) }}
+{{ $at }}: hostPath.path {{ $path }} is in {{ $own }}, which the release has for other things: write another folder
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $key := list "nodeSelector" "affinity" "tolerations" }}
+{{- if hasKey (default dict $dataset.fuse) $key }}
+datasets[{{ $index }}].fuse.{{ $key }} places FUSE of a dataset that is staged elsewhere than its copies: write fuse.{{ $key }}
+{{- end }}
+{{- range $.Values.pools }}
+{{- if hasKey (default dict (get (default dict .datasets) $dataset.name)) $key }}
+pools ({{ .name }}): datasets.{{ $dataset.name }}.{{ $key }} places FUSE of a dataset that is staged elsewhere than its copies: write fuse.{{ $key }} of the pool
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if and (or .Values.stage.enabled $hidden) (ne .Values.profile "planned") }}

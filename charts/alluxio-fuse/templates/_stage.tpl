@@ -38,13 +38,15 @@
 {{- if $datasets -}}
 {{- $state := include "alluxio.stageFolder" . -}}
 {{- $folders := list (dict "path" $state "mountPropagation" "Bidirectional") (dict "path" (include "alluxio.mountRoot" .) "mountPropagation" "Bidirectional") -}}
+{{- $paths := list -}}
 {{- $memory := include "alluxio.bytes" $stage.overhead | int64 -}}
 {{- range .Values.datasets -}}
 {{- if .stage -}}
 {{- if eq .stage.medium "memory" -}}
 {{- $memory = add $memory (include "alluxio.bytes" .stage.size | int64) -}}
-{{- else if and .stage.hostPath (not (has .stage.hostPath $folders)) -}}
+{{- else if and .stage.hostPath (not (has .stage.hostPath.path $paths)) -}}
 {{- $folders = append $folders .stage.hostPath -}}
+{{- $paths = append $paths .stage.hostPath.path -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -55,7 +57,7 @@
 {{- $_ = set $stage "alone" true -}}
 {{- $_ = set $stage "folders" $folders -}}
 {{- $_ = set $stage "command" (list "-m" "ansible_collections.alluxio.fuse.plugins.module_utils.chart_stage" $said) -}}
-{{- $_ = set $stage "env" (dict "PYTHONPATH" "/opt/alluxio/programs" "PYTHONDONTWRITEBYTECODE" "1") -}}
+{{- $_ = set $stage "env" (dict "PYTHONPATH" "/opt/alluxio/programs" "PYTHONDONTWRITEBYTECODE" "1" "ALLUXIO_USER_JAVA_OPTS" "-Xmx128m") -}}
 {{- $_ = set $stage "resources" (dict "requests" (dict "cpu" $stage.resources.requests.cpu "memory" $amount) "limits" (dict "memory" $amount)) -}}
 {{- end -}}
 {{ toYaml $stage }}

@@ -46,13 +46,13 @@ class Node:
         self.alluxio.write_text(ALLUXIO.format(calls=self.calls, answer=self.answer, down=self.down))
         self.alluxio.chmod(0o755)
         self.load("SUCCEEDED")
-        for folder in ("source", "path"):
-            (top / folder).mkdir()
+        for folder in ("source", "mnt/set/data"):
+            (top / folder).mkdir(parents=True)
         self.dataset = Dataset(
             name="set",
             uri=URI,
             source=str(top / "source"),
-            path=str(top / "path"),
+            path=str(top / "mnt/set/data"),
             folder="",
             size=ROOM,
             per_file=1500,
@@ -161,7 +161,18 @@ def test_the_next_pod_finds_what_is_there(node: Node) -> None:
 def test_what_workers_could_not_load_is_said_and_copied(node: Node) -> None:
     node.load("SUCCEEDED", failed=3)
     node.serve()
-    assert "3 files failed, which each node reads from the store" in go(node.stager())
+    assert "3 files failed; what they do not hold, each node reads from the store" in go(node.stager())
+    assert node.shows() == "whole"
+
+
+def test_a_load_that_the_master_forgot_is_asked_for_again(node: Node) -> None:
+    node.answer.write_text("Load for path '/set' not found.\n")
+    node.serve()
+    stager = node.stager()
+    assert "Load for path '/set' not found." in go(stager, 2)
+    node.load("STOPPED")
+    assert f"workers loaded {FILES} files, and the load has stopped; what they do not hold" in go(stager)
+    assert node.calls.read_text().count("--submit") >= 2
     assert node.shows() == "whole"
 
 
@@ -195,17 +206,22 @@ def test_a_kernel_without_parts_leaves_it_to_fuse(node: Node, monkeypatch: pytes
     assert node.shows() == "source"
 
 
-@pytest.mark.parametrize(("size", "kind"), [(ROOM * 2, "whole"), (1 << 20, "part")])
-def test_another_size_is_taken_under_readers(node: Node, size: int, kind: str) -> None:
+@pytest.mark.parametrize(("size", "kind", "same"), [(ROOM * 2, "whole", True), (1 << 20, "part", False)])
+def test_another_size_is_taken_under_readers(node: Node, size: int, kind: str, same: bool) -> None:
+    """More room keeps the copy, and less makes another one."""
     node.serve()
     go(node.stager())
-    with (Path(node.dataset.path) / "file3").open("rb") as held:
+    file, calls = Path(node.dataset.path) / "file3", node.calls.read_text()
+    with file.open("rb") as held:
+        before = os.fstat(held.fileno())
         node.dataset = replace(node.dataset, size=size)
         go(node.stager())
         about = os.statvfs(node.top / "state/stage/set")
         assert about.f_blocks * about.f_frsize == size
         assert node.shows() == kind
         assert held.read() == right()["file3"]
+        assert os.path.samestat(file.stat(), before) == same
+    assert (node.calls.read_text() == calls) == same
     assert digests(node) == right()
 
 
@@ -235,16 +251,59 @@ def test_a_copy_on_a_disk(node: Node) -> None:
     assert not Path(node.dataset.folder).exists()
 
 
+def test_a_copy_that_moves_to_a_disk_leaves_no_memory(node: Node) -> None:
+    node.serve()
+    go(node.stager())
+    node.dataset = replace(node.dataset, folder=str(node.top / "disk/copy"))
+    go(node.stager())
+    view = generations.view(node.dataset.folder, node.dataset.path, mount_table.read_mounts())
+    assert view
+    assert view.kind == "whole"
+    assert digests(node) == right()
+    assert list((node.top / "state/stage").iterdir()) == []
+
+
+def test_half_a_removal_leaves_no_half_a_copy(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod was killed while the files of a disk went: the next one copies them again."""
+    node.dataset = replace(node.dataset, folder=str(node.top / "disk/copy"))
+    node.serve()
+    go(stager := node.stager())
+
+    def killed(medium: Path) -> None:
+        next(medium.glob("copy/*/files/file3")).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chart_stage, "_empty", killed)
+        with pytest.raises(KeyboardInterrupt):
+            stager.remove()
+    go(node.stager())
+    assert digests(node) == right()
+
+
+def test_what_fuse_mounts_in_the_place_of_a_copy_stays(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset that is staged no longer, and that FUSE served meanwhile."""
+    node.load("RUNNING")
+    node.serve()
+    go(node.stager())
+    assert node.shows() == "source"
+    node.end()
+    node.serve("mnt/set/data", 5)
+    go(node.stager(replace(node.dataset, name="other", path=str(node.top / "mnt/other/data"))))
+    assert digests(node) == right(5)
+
+
 def test_what_is_staged_no_longer_waits_for_its_readers(node: Node) -> None:
     node.serve()
     go(node.stager())
-    other = replace(node.dataset, name="other", path=str(node.top / "elsewhere"), source=str(node.top / "nothing"))
+    other = replace(node.dataset, name="other", path=str(node.top / "mnt/other/data"), source=str(node.top / "nothing"))
     with (Path(node.dataset.path) / "file3").open("rb"):
         assert "is to be staged no longer" in go(stager := node.stager(other), 1)
         assert node.shows() == "whole"
     assert "no longer staged" in go(stager, 1)
     assert node.shows() == "nothing"
     assert not (node.top / "state/stage/set").exists()
+    assert not list((node.top / "state/manifests").iterdir())
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])
