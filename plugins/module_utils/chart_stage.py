@@ -276,7 +276,7 @@ def main(said: str) -> None:
     about: Mapping[str, Any] = json.loads(said)
     datasets = [Dataset(**one) for one in about["datasets"]]
     release = OwningObject(about["object"])
-    with assignments.alone(about["state"]):  # a pod of before may still take away what it had
+    with assignments.alone(about["state"]):  # the former pod may still take away what it had
         stager = Stager(about["state"], datasets)
         _go_on(stager, release)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -45,10 +45,9 @@ def test_secrets_are_files_of_the_containers_that_need_them(objects: list[Object
         assert "secretKeyRef" not in json.dumps(template)
         assert "envFrom" not in json.dumps(template)
         secret = {volume["name"] for volume in template["spec"].get("volumes", []) if "secret" in volume}
-        readers = {
-            one["name"] for one in containers(template) for mount in one["volumeMounts"] if mount["name"] in secret
-        }
-        assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify", "stage"}
+        mounts = [(one["name"], mount["name"]) for one in containers(template) for mount in one["volumeMounts"]]
+        readers = {name for name, volume in mounts if volume in secret and (name, volume) != ("stage", "token")}
+        assert readers <= {"mounts", "master", "job-master", "worker", "job-worker", "verify"}
 
 
 def test_no_pod_has_a_token(objects: list[Object]) -> None:
