@@ -5,7 +5,7 @@ PATH := $(CURDIR)/.venv/bin:$(PATH)
 ARGS ?=
 # Groups joined by + run side by side.
 GROUPS_CI := unit node+lint+chart local
-GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep warm sources image fluid tune train install cluster
+GROUPS_ALL := unit nodes+lint+chart local check lies drills upkeep warm sources image fluid tune train install cluster cluster-data
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
   --no-header
@@ -92,7 +92,11 @@ test-install: setup-dev ## 5 min: the collection, built and installed into an em
 
 test-cluster: setup-dev ## 90 min: the chart and the main job in a real Kubernetes: the lab, or that of KUBECONFIG
 	@scripts/setup-kubernetes dev
-	@.venv-kubernetes/bin/pytest -q tests/cluster
+	@.venv-kubernetes/bin/pytest -q tests/cluster --ignore=tests/cluster/data
+
+test-cluster-data: setup-dev ## there, what becomes of the data: staged reads, windows, warm-up tasks, trainings, drills
+	@scripts/setup-kubernetes dev
+	@.venv-kubernetes/bin/pytest -q tests/cluster/data
 
 lab: setup-dev ## a Kubernetes of systemd nodes in podman, with an S3 store; writes .lab/kubeconfig and .lab/inventory
 	@python tests/lab/cluster up

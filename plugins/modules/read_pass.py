@@ -205,7 +205,8 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
         resident = _topped_up(one["root"], files, params["readers"], resident)
     before = counters.snapshot(params["metrics"], counters.SOURCES)
     foreign = around.foreign_share()
-    time.sleep(max(0.0, one.get("begin_at", 0.0) - time.time()))
+    ready = time.time()
+    time.sleep(max(0.0, one.get("begin_at", 0.0) - ready))
     began = time.time()
     if one.get("way") in fio.PATTERNS:
         result = fio.timed(one["root"], files, params["readers"], one["way"])
@@ -219,6 +220,7 @@ def _measure(one: dict[str, Any], files: list[reader.Entry], params: dict[str, A
     return {
         **result,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "ready": ready,
         "began": began,
         "ended": ended,
         "resident_before": resident,

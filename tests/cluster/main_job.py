@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -14,24 +15,31 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bundle import Run
+from bundle import Run, succeed
 from cluster import ROOT, Cluster
-from snapshot import Snapshot
+from snapshot import Snapshot, compare, read_exceptions
 
 HERE = Path(__file__).parent
 ENVIRONMENT, MANAGED = HERE / "environment", HERE / "managed"
 PROGRAMS = Path(sys.executable).parent
 NAME = "alluxio-fuse"
 LAB_INVENTORY = ROOT / ".lab" / "inventory"
+#: Of the lab's nodes.
+CONNECTION_PLUGINS = ROOT / "tests" / "lab" / "node" / "connection"
 
 
-def inventory_of(cluster: Cluster, folder: Path, leave_out: Sequence[str] = (), **connection: str) -> Path:
-    """An inventory of the cluster's nodes, without some."""
+def connection() -> dict[str, str]:
+    """How the lab's own inventory reaches its nodes."""
+    return dict(yaml.safe_load((LAB_INVENTORY / "hosts.yml").read_text())["all"]["vars"])
+
+
+def inventory_of(cluster: Cluster, folder: Path, leave_out: Sequence[str] = (), **how: str) -> Path:
+    """An inventory of the cluster's nodes, without some; `how` Ansible reaches them, or it does not."""
     gpu_nodes = [node for node in cluster.gpu_nodes() if node not in leave_out]
     others = sorted({one["metadata"]["name"] for one in cluster.get("nodes")} - {*cluster.gpu_nodes()})
     groups = {"control": others[:1] or gpu_nodes[:1], "gpu_nodes": gpu_nodes}
     hosts = {name: {"hosts": dict.fromkeys(nodes)} for name, nodes in groups.items()}
-    said = {**cluster.settings, "lab_kubeconfig": str(cluster.kubeconfig), **connection}
+    said = {**cluster.settings, "lab_kubeconfig": str(cluster.kubeconfig), **how}
     (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": hosts, "vars": said}}))
     return folder / "hosts.yml"
 
@@ -53,7 +61,12 @@ class Job:
             done = subprocess.run(
                 [str(PROGRAMS / "ansible-playbook"), name, *arguments, *inventories, "-e", f"@{extra.name}"],
                 cwd=ROOT,
-                env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+                env={
+                    **os.environ,
+                    "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+                    "ANSIBLE_CONNECTION_PLUGINS": str(CONNECTION_PLUGINS),
+                    "ANSIBLE_NOCOLOR": "1",
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -123,3 +136,22 @@ def digests(*command: str) -> dict[str, str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     pairs = (line.split(maxsplit=1) for line in done.stdout.splitlines())
     return {name: digest for digest, name in pairs}
+
+
+def deploy(job: Job, **variables: Any) -> None:
+    """All but warming and checking."""
+    first, *others = (f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services"))
+    succeed(job.play(first, *others, **variables))
+
+
+def sample_digests(sample: Path) -> dict[str, str]:
+    """{file: sha256} of what a dataset should hold, as `Job.read_at_once` names files."""
+    paths = sorted(path for path in sample.rglob("*") if path.is_file())
+    return {f"./{path.relative_to(sample)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def unlike(before: Any, after: Any) -> list[str]:
+    """What a node differs in, but for what may differ in a cluster."""
+    general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
+    exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
+    return compare(before, after, exceptions)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cluster import ROOT, Cluster
-from main_job import LAB_INVENTORY, NAME, Job
+from main_job import LAB_INVENTORY, NAME, Job, sample_digests
 
 sys.path.insert(0, str(ROOT / "tests"))
 from bundle import Run, succeed
@@ -59,6 +60,17 @@ def test_pods_run_what_was_imported(job: Job) -> None:
     again = deploy(job)
     assert again.changed == 0, again.tasks("changed")
     assert f"containerd has it on each node: {name.partition('@')[2]}" in again.output
+
+
+def test_nodes_that_start_cold_together_read_the_store_once(job: Job) -> None:
+    sent = job.store_sent()
+    read = job.read_at_once()
+    sent = job.store_sent() - sent
+    sample = Path(job.cluster.settings["lab_sample"])
+    size = sum(path.stat().st_size for path in sample.rglob("*") if path.is_file())
+    print(f"{len(read)} nodes, cold together: the store sent {sent / size:.2f} times the set")
+    assert read == dict.fromkeys(job.cluster.gpu_nodes(), sample_digests(sample))
+    assert sent <= 1.2 * size
 
 
 def test_pods_that_the_run_wrote_read_as_they_are(job: Job) -> None:

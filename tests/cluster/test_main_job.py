@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import subprocess
 import sys
@@ -15,11 +14,10 @@ from typing import Any
 import pytest
 import yaml
 from cluster import CHART, ROOT, Cluster, CommandError, pod_object
-from main_job import HERE, LAB_INVENTORY, NAME, Job, inventory_of
+from main_job import LAB_INVENTORY, NAME, Job, connection, deploy, inventory_of, sample_digests, unlike
 
 sys.path.insert(0, str(ROOT / "tests"))
 from bundle import Run, judged, latest, succeed
-from snapshot import compare, read_exceptions
 
 POLICY = [
     {
@@ -56,25 +54,6 @@ def job(cluster: Cluster, lab: list[str]) -> Iterator[Job]:
 @pytest.fixture(scope="module")
 def deployed(job: Job, before: Any) -> Run:
     return judged(job.play("site.yml"))
-
-
-def unlike(before: Any, after: Any) -> list[str]:
-    """What a node differs in, but for what may differ in a cluster."""
-    general, here = read_exceptions(), read_exceptions(HERE / "unchanged.yml")
-    exceptions = {section: [*general.get(section, []), *here.get(section, [])] for section in general | here}
-    return compare(before, after, exceptions)
-
-
-def deploy(job: Job, **variables: Any) -> None:
-    """All but warming and checking."""
-    first, *others = (f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services"))
-    succeed(job.play(first, *others, **variables))
-
-
-def sample_digests(sample: Path) -> dict[str, str]:
-    """{file: sha256} of what a dataset should hold, as `Job.read_at_once` names files."""
-    paths = sorted(path for path in sample.rglob("*") if path.is_file())
-    return {f"./{path.relative_to(sample)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
 def test_an_image_that_no_node_can_have_is_refused_before_anything_is_installed(job: Job, before: Any) -> None:
@@ -188,7 +167,8 @@ def test_a_pod_is_told_nothing_by_rpc_ports(deployed: Run, job: Job) -> None:
 def test_a_second_run_disturbs_no_reader(deployed: Run, job: Job) -> None:
     node = job.cluster.gpu_nodes()[0]
     was, sent = job.release(), job.store_sent()
-    script = f"cd /mnt/{NAME}/imagenet/data; while true; do find . -type f -exec cat {{}} + >/dev/null || exit 7; done"
+    read = "find . -type f -exec cat {} + >/dev/null || exit 7; sleep 5"
+    script = f"cd /mnt/{NAME}/imagenet/data; exec 3< $(find . -type f | head -1); while true; do {read}; done"
     with subprocess.Popen(["podman", "exec", node, "sh", "-c", script]) as reader:
         try:
             run = judged(job.play("site.yml"))
@@ -306,8 +286,7 @@ def test_a_node_that_leaves_the_inventory_serves_no_more_until_it_is_back(
     deployed: Run, job: Job, tmp_path: Path
 ) -> None:
     leaves = job.cluster.gpu_nodes()[-1]
-    how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
-    without = Job(job.cluster, inventory_of(job.cluster, tmp_path, [leaves], **how))
+    without = Job(job.cluster, inventory_of(job.cluster, tmp_path, [leaves], **connection()))
     succeed(without.play("playbooks/plan.yml"))
     succeed(without.play("playbooks/services.yml"))
     assert not [label for label in job.node_labels(leaves) if "alluxio-fuse/" in label]
@@ -353,19 +332,6 @@ def test_teardown_leaves_nodes_and_cluster_as_they_were(deployed: Run, job: Job,
         assert unlike(nodes[name], after) == []
     assert job.objects() == objects
     assert succeed(job.play("playbooks/teardown.yml")).changed == 0
-
-
-def test_nodes_that_start_cold_together_read_the_store_once(job: Job, before: Any) -> None:
-    deploy(job)
-    sent = job.store_sent()
-    read = job.read_at_once()
-    sent = job.store_sent() - sent
-    succeed(job.play("playbooks/teardown.yml"))
-    sample = Path(job.cluster.settings["lab_sample"])
-    size = sum(path.stat().st_size for path in sample.rglob("*") if path.is_file())
-    print(f"{len(read)} nodes, cold together: the store sent {sent / size:.2f} times the set")
-    assert read == dict.fromkeys(job.cluster.gpu_nodes(), sample_digests(sample))
-    assert sent <= 1.2 * size
 
 
 def test_a_node_that_sees_another_filesystem_serves_nothing(job: Job, before: Any) -> None:

@@ -1,4 +1,4 @@
-"""Unlike nodes in one release, in the lab."""
+"""Unlike nodes in one release, in the lab. The order matters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster import ROOT, Cluster
-from main_job import ENVIRONMENT, NAME, Job, inventory_of
+from main_job import ENVIRONMENT, NAME, Job, connection, inventory_of
 
 sys.path.insert(0, str(ROOT / "tests"))
 from bundle import judged, latest, succeed
@@ -20,28 +20,24 @@ SMALL = {"alluxio_cache_tiers": [{"medium": "memory", "budget": "384Mi"}]}
 MOUNT_POINT = f"/mnt/{NAME}/imagenet/data"
 
 
-@pytest.fixture
-def inventory(cluster: Cluster, lab: list[str], tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def inventory(cluster: Cluster, lab: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The lab's inventory, with a group for each of its two GPU nodes."""
-    path = inventory_of(
-        cluster,
-        tmp_path,
-        ansible_connection="containers.podman.podman",
-        ansible_python_interpreter="/usr/bin/python3",
-    )
+    folder = tmp_path_factory.mktemp("inventory")
+    path = inventory_of(cluster, folder, **connection())
     said = yaml.safe_load(path.read_text())
     groups = said["all"]["children"]
     first, second = groups["gpu_nodes"]["hosts"]
     groups["gpu_nodes"] = {"children": {"gpu_large": None, "gpu_small": None}}
     groups |= {"gpu_large": {"hosts": {first: None}}, "gpu_small": {"hosts": {second: None}}}
     path.write_text(yaml.safe_dump(said))
-    own = tmp_path / "group_vars" / "gpu_small.yml"
+    own = folder / "group_vars" / "gpu_small.yml"
     own.parent.mkdir()
     own.write_text(yaml.safe_dump(SMALL))
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def job(cluster: Cluster, inventory: Path) -> Iterator[Job]:
     made = Job(cluster, inventory, (ENVIRONMENT,))
     yield made
@@ -88,7 +84,6 @@ def test_each_pool_has_the_pods_of_its_own_plan(job: Job) -> None:
 def test_a_node_changes_its_pool_only_while_nobody_reads_there(job: Job) -> None:
     large, small = job.cluster.gpu_nodes()
     stages = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services")]
-    succeed(job.play(stages[0], *stages[1:]))
     with subprocess.Popen(
         ["podman", "exec", small, "sh", "-c", f"exec 3< $(find {MOUNT_POINT} -type f | head -1); sleep 600"]
     ):

@@ -31,7 +31,7 @@ for port in map(int, sys.argv[1:]):
 #: A policy takes a moment to reach the pod. Twice in a row, so that one lost packet is no verdict.
 _TRY = f"""
 import socket, sys, time
-address, open_port, shut_port, rounds = sys.argv[1], *map(int, sys.argv[2:])
+address, open_port, shut_port, tries = sys.argv[1], *map(int, sys.argv[2:])
 def answers(port):
     try:
         socket.create_connection((address, port), 3).close()
@@ -39,7 +39,7 @@ def answers(port):
         return False
     return True
 held = 0
-for _ in range(rounds):
+for _ in range(tries):
     reached = answers(open_port)
     held = held + 1 if reached and not answers(shut_port) else 0
     if held == 2:
@@ -70,11 +70,11 @@ def probe_server(host: str, *, deployment: str, into: str, image: str, pull_secr
 
 
 def probe_client(
-    host: str, *, deployment: str, into: str, image: str, address: str, pull_secrets: Sequence[str] = ()
+    host: str, *, deployment: str, into: str, image: str, address: str, tries: int, pull_secrets: Sequence[str] = ()
 ) -> Object:
-    """The pod that tries the ports of `address`, ends, and has its verdict in the log."""
+    """The pod that tries the ports of `address`, a second apart, ends, and has its verdict in the log."""
     about = metadata(f"{deployment}-policy-client", into, deployment, "policy-client")
-    return _pod(about, host, image, pull_secrets, ["python3", *try_arguments(address)])
+    return _pod(about, host, image, pull_secrets, ["python3", *try_arguments(address, tries=tries)])
 
 
 def listen_arguments(open_port: int = OPEN, shut_port: int = SHUT) -> list[str]:
@@ -82,9 +82,9 @@ def listen_arguments(open_port: int = OPEN, shut_port: int = SHUT) -> list[str]:
     return ["-c", _LISTEN, str(shut_port), str(open_port)]
 
 
-def try_arguments(address: str, open_port: int = OPEN, shut_port: int = SHUT, rounds: int = 15) -> list[str]:
+def try_arguments(address: str, open_port: int = OPEN, shut_port: int = SHUT, *, tries: int) -> list[str]:
     """Arguments of Python that try the ports of an address and print the verdict."""
-    return ["-c", _TRY, address, str(open_port), str(shut_port), str(rounds)]
+    return ["-c", _TRY, address, str(open_port), str(shut_port), str(tries)]
 
 
 def policy_verdict(log: str, failure: str = "") -> str:

@@ -277,19 +277,21 @@ def policy_probe(
     hosts: Sequence[str],
     *,
     address: str = "",
+    tries: int = 1,
     log: str = "",
     failure: str = "",
 ) -> PolicyProbe:
     """What tells whether a cluster enforces NetworkPolicy, tried from the last of the hosts to the first.
 
-    address: of the server; log: of the client; failure: why there is none.
+    address: of the server; tries: of the client, before a policy counts as ignored; log: of the client; failure: why
+    there is none.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
     return PolicyProbe(
         policy=policy.probe_policy(deployment, into),
         server=policy.probe_server(hosts[0], **shape),
-        client=policy.probe_client(hosts[-1], **shape, address=address) if address else None,
+        client=policy.probe_client(hosts[-1], **shape, address=address, tries=tries) if address else None,
         verdict=policy.policy_verdict(log, failure),
     )
 

@@ -285,7 +285,7 @@ def write_inventory(all_nodes: list[Node], running: "store.object_store.ObjectSt
         "control": {"hosts": {node.name: None for node in all_nodes if not node.index}},
         "gpu_nodes": {"hosts": {node.name: None for node in all_nodes if node.index}},
     }
-    connection = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
+    connection = {"ansible_connection": "node", "ansible_python_interpreter": "/usr/bin/python3"}
     lab = {
         "lab_kubeconfig": str(KUBECONFIG),
         "lab_s3_endpoint": running.endpoint,

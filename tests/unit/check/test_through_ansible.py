@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,8 +59,7 @@ def play(folder: Path) -> list[dict[str, Any]]:
 def run_on(folder: Path, *hosts: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
     (folder / "play.yml").write_text(yaml.safe_dump(play(folder)))
     (folder / "hosts.ini").write_text("\n".join(hosts))
-    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", str(folder / "hosts.ini"), "-e", "__check_lead_s=2"]
-    command.append(str(folder / "play.yml"))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-v", "-i", str(folder / "hosts.ini"), str(folder / "play.yml")]
     environment = os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert "[DEPRECATION WARNING]" not in done.stdout + done.stderr
@@ -110,3 +110,11 @@ def test_both_nodes_began_the_same_passes_at_the_same_moment(tmp_path: Path) -> 
     _, answer = run_on(tmp_path, "one", "two")
     for host in ("one", "two"):
         assert answer.stdout.count(f"{host}: 1: all nodes at once, small files") == 1
+    (first, second), took = facts(answer.stdout, "__check_begin_in_s"), facts(answer.stdout, "__check_took_s")
+    assert first == 5
+    assert second == pytest.approx(1 + 2 * max(took[:2]))  # of the slower node
+
+
+def facts(output: str, name: str) -> list[float]:
+    """What tasks have set `name` to, in order."""
+    return [float(amount) for amount in re.findall(rf"{name}: '?([\d.]+)", output)]

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from bundle import Run, succeed
-from main_job import NAME, Job, digests
-from test_main_job import sample_digests, unlike
+from main_job import NAME, Job, digests, sample_digests, unlike
 from test_staged import STAGES, WHOLE, on_node
 from test_staged import said as staged
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from bundle import Run, latest_file, succeed
 from cluster import Object
-from main_job import NAME, Job
-from test_main_job import sample_digests, unlike
+from main_job import NAME, Job, sample_digests, unlike
 from test_staged import STAGES, WHOLE, on_node, said, staged_files
 
 COMMAND = f"/var/lib/{NAME}/warm/alluxio-warm"

@@ -21,10 +21,9 @@ import pytest
 import yaml
 from bundle import succeed
 from cluster import ROOT, Cluster, CommandError, is_ready, restarts
-from main_job import LAB_INVENTORY, NAME, Job, digests, inventory_of
+from main_job import LAB_INVENTORY, NAME, Job, connection, deploy, digests, inventory_of, sample_digests
 from object_store import ObjectStore, forget
 from readers import READING, Drill, Readers, reading
-from test_main_job import deploy, sample_digests
 
 COMPONENT = "app.kubernetes.io/component"
 SPACE = f"--namespace={NAME}"
@@ -362,14 +361,13 @@ def test_a_node_is_lost_and_comes_back_under_another_name(
 ) -> None:
     """It is not drained, and its Node object stays."""
     lost = next(node for node in job.cluster.gpu_nodes() if node != here)
-    how = {"ansible_connection": "containers.podman.podman", "ansible_python_interpreter": "/usr/bin/python3"}
     added: list[str] = []
     told: list[str] = []
 
     def lose() -> None:
         subprocess.run([*lab, "power", lost, "off"], check=True)
         added.append(subprocess.run([*lab, "add"], check=True, capture_output=True, text=True).stdout.split()[-1])
-        renamed = Job(job.cluster, inventory_of(job.cluster, tmp_path, [lost], **how))
+        renamed = Job(job.cluster, inventory_of(job.cluster, tmp_path, [lost], **connection()))
         parts = [f"playbooks/{name}.yml" for name in ("preflight", "plan", "nodes", "services")]
         told.append(succeed(renamed.play(*parts, **PLANNED)).output)
 

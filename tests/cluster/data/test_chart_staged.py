@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 from cluster import CHART, Cluster, CommandError, Object
-from main_job import LAB_INVENTORY, Job
+from main_job import LAB_INVENTORY, Job, sample_digests
 from test_chart import SMALL, delete_pods, namespace_with_keys, remove, start_reader, values, whole
-from test_main_job import sample_digests
 
 NAMESPACE, STAGE, FUSE = "staged", "stage", "fuse-imagenet"
 STATE, ROOT = f"/var/lib/{NAMESPACE}/cache-alluxio-fuse", f"/mnt/{NAMESPACE}/cache-alluxio-fuse"

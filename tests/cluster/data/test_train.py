@@ -16,8 +16,7 @@ import leftovers
 import pytest
 from bundle import Run, latest, succeed
 from cluster import ROOT
-from main_job import ENVIRONMENT, LAB_INVENTORY, NAME, PROGRAMS, Job
-from test_main_job import unlike
+from main_job import ENVIRONMENT, LAB_INVENTORY, NAME, PROGRAMS, Job, unlike
 from test_staged import ENVIRONMENT as DECLARED
 from torchrun import TINY
 

@@ -18,10 +18,9 @@ import yaml
 from ansible_collections.alluxio.fuse.plugins.module_utils import residency
 from bundle import Run, latest, succeed
 from cluster import ROOT, consumer, restarts
-from main_job import NAME, Job, digests
+from main_job import NAME, Job, digests, sample_digests, unlike
 from readers import READING, Read, recorded
 from test_drills import WORKER, no_store, signal_on
-from test_main_job import sample_digests, unlike
 from torchrun import TINY
 
 WHOLE, PART = "imagenet", "shared"
