@@ -17,7 +17,7 @@ from helm import CHART, ROOT, Helm
 from test_plan import VARIABLES
 from test_render import apply
 
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.views.deployment import deployment
 
 NAME, NAMESPACE = "alluxio-fuse", "data"
@@ -25,10 +25,16 @@ RIGHTS = list(yaml.safe_load_all((ROOT / "roles/platform_kubernetes/files/rbac.y
 Play = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def planned(**further: Any) -> Plan:
+    """Of two nodes, with further values of the chart."""
+    said = {**VARIABLES, "alluxio_kubernetes": {"values": further}}
+    return plan(fleet(2, said, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
+
+
 @pytest.fixture
 def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
     """Runs entry points of role `platform_kubernetes` for a plan of two nodes, which the API server has, too."""
-    made = plan(fleet(2, VARIABLES, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8))
+    made = planned()
     for number, host in enumerate(made.nodes):
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": host}}
         address = [{"type": "InternalIP", "address": f"10.0.0.{number + 1}"}]
@@ -51,9 +57,11 @@ def play(cluster: list[str], tools: Path, tmp_path: Path) -> Play:
     hosts = {"gpu_nodes": {"hosts": dict.fromkeys(made.nodes)}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": facts, "children": hosts}}))
 
-    def run(*verbs: str, check: bool = False, limit: str = "", **kubernetes: Any) -> Any:
+    def run(*verbs: str, check: bool = False, limit: str = "", further: Any = None, **kubernetes: Any) -> Any:
         about = facts["plan_deployment"]
         said = {"plan_deployment": {**about, "verbs": verbs, "kubernetes": {**about["kubernetes"], **kubernetes}}}
+        if further:
+            said["plan_document"] = planned(**further).dump()
         task = {"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/platform.yml")}
         tasks = [{**task, "vars": {"platform_verb": verb}} for verb in verbs]
         book = tmp_path / "play.yml"
@@ -80,6 +88,21 @@ def values(play: Play, tmp_path: Path) -> Path:
     return tmp_path / "values.yaml"
 
 
+def test_what_the_chart_refuses_is_known_with_the_plan(play: Play, helm: Helm, tmp_path: Path) -> None:
+    """Prometheus, that nothing lets in; then it and the checks of the playbooks may read counters."""
+    monitored: dict[str, Any] = {"monitoring": {"podMonitor": {"enabled": True}}}
+    refused = play("values", further=monitored)
+    assert refused.returncode == 2
+    assert "networkPolicy.metrics lets nobody in: name Prometheus there" in " ".join(refused.stdout.split())
+    prometheus = {"podSelector": {"matchLabels": {"app": "prometheus"}}}
+    done = play("values", further={**monitored, "networkPolicy": {"metrics": [prometheus]}})
+    assert done.returncode == 0, done.stdout
+    policy = helm.objects(tmp_path / "values.yaml", release=NAME)["NetworkPolicy", f"{NAME}-fuse"]
+    (rule,) = policy["spec"]["ingress"]
+    assert rule["from"][0] == prometheus
+    assert {"ipBlock": {"cidr": "10.0.0.1/32"}} in rule["from"]
+
+
 @pytest.fixture
 def install(helm: Helm, cluster: list[str]) -> Iterator[Callable[..., None]]:
     """Installs or upgrades the release by Helm alone."""
@@ -96,7 +119,7 @@ def test_what_helm_installs_from_the_written_values_is_the_plan(
     play: Play, values: Path, install: Callable[..., None]
 ) -> None:
     """The role compares with what it would install itself: the same values, the same chart."""
-    assert {"ipBlock": {"cidr": "10.0.0.1/32"}} in yaml.safe_load(values.read_text())["networkPolicy"]["metrics"]
+    assert {"ipBlock": {"cidr": "10.0.0.1/32"}} in yaml.safe_load(values.read_text())["networkPolicy"]["checks"]
     install(values)
     done = play("values", "owner", "external", check=True)
     assert done.returncode == 0, done.stdout

@@ -48,6 +48,9 @@ def documented(text: str) -> dict[str, str]:
         if line.strip().startswith("# -- "):
             words = line.strip().removeprefix("# -- ").replace("|", "\\|")
             continue
+        if words and line.strip().startswith("# "):
+            words += " " + line.strip().removeprefix("# ").replace("|", "\\|")
+            continue
         match = _KEY.match(line)
         if not match or "- {" in line:
             continue

@@ -333,7 +333,9 @@ VALUES: dict[str, Schema] = {
         {"create": BOOL, "name": string(), "value": {"type": "integer", "minimum": -(2**31), "maximum": 10**9}}
     ),
     "podDisruptionBudget": closed({"enabled": BOOL}),
-    "networkPolicy": closed({"enabled": BOOL, "clients": ref("peers"), "metrics": ref("peers")}),
+    "networkPolicy": closed(
+        {"enabled": BOOL, "clients": ref("peers"), "metrics": ref("peers"), "checks": ref("peers")}
+    ),
     "monitoring": closed(
         {
             "podMonitor": closed({"enabled": BOOL, "interval": string("^[1-9][0-9]*(s|m)$"), "labels": LABELS}),

@@ -101,7 +101,7 @@ def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[s
         "csi": _on_nodes_of(cluster, names.node_label(name, "fuse")),
         "stage": {"enabled": bool(stage), **stage},
         "mounts": on_master,
-        "networkPolicy": {"metrics": _readers_of_counters(name, nodes_addresses)},
+        "networkPolicy": {"checks": _readers_of_counters(name, nodes_addresses)},
     }
 
 

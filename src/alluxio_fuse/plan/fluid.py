@@ -10,7 +10,7 @@ from alluxio_fuse.plan.intent.datasets import Dataset, Readers
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import Finding
-from alluxio_fuse.plan.schemes import FOLDER, HDFS, S3
+from alluxio_fuse.plan.schemes import EXPORT, FOLDER, HDFS, S3
 
 #: Below it Fluid tells FUSE its mount point in a variable that no image reads any more.
 OLDEST_TAG: Final = (2, 8, 0)
@@ -58,9 +58,9 @@ def _findings(intent: FleetIntent) -> Iterator[Finding]:
 
 
 def _dataset(where: str, dataset: Dataset, intent: FleetIntent) -> Iterator[Finding]:
-    if dataset.source.startswith(FOLDER):
-        reason = "Fluid reads a folder through a PersistentVolumeClaim"
-        remedy = "write pvc://<claim>, or a folder of it after that; also where the folder is on NFS"
+    if dataset.source.startswith((FOLDER, EXPORT)):
+        reason = "Fluid reads folders, also those of NFS, through a PersistentVolumeClaim"
+        remedy = "write pvc://<claim>, or a folder of it after that"
         yield Finding(f"{where}.source", dataset.source, reason, remedy)
     if dataset.writable:
         reason = "every mount of Fluid's is read-only here: it mounts a claim read-write into master and workers"

@@ -328,7 +328,7 @@ def _refuse_keys(dataset: Dataset, where: str, state: str, detail: str, problems
         if dataset.source.startswith(HDFS)
         else f"remove one of them: these keys, or what {where}.s3 says",
         "tokened": f"write keys that need no token; or credential_chain: true into {where}.s3, and have the token kept"
-        " in a profile (docs/datasets.md, Keys that services find themselves)",
+        " in a profile (docs/datasets.md, Keys that are found)",
     }
     problems.refuse(f"{SECRET}.{dataset.name}", "(not shown)", detail, remedies[state])
 

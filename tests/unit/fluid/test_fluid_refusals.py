@@ -16,6 +16,7 @@ from alluxio_fuse.plan.refusals import Refused
 from alluxio_fuse.views import fluid as views
 
 FOLDER = IMAGENET | {"source": "file:///data/imagenet"}
+EXPORT = IMAGENET | {"source": "nfs://server/export"}
 CLAIM = IMAGENET | {"source": "pvc://nfs"}
 Facts = dict[str, Any]
 
@@ -24,6 +25,7 @@ Facts = dict[str, Any]
     ("variables", "variable", "reason", "remedy"),
     [
         ({"alluxio_datasets": [FOLDER]}, "alluxio_datasets[0].source", "PersistentVolumeClaim", "write pvc://<claim>"),
+        ({"alluxio_datasets": [EXPORT]}, "alluxio_datasets[0].source", "also those of NFS", "write pvc://<claim>"),
         (
             {"alluxio_datasets": [CLAIM, IMAGENET | {"name": "b"}]},
             "alluxio_datasets",

@@ -87,7 +87,9 @@ class Readers(Strict):
     """Who may read a dataset: owner and mode of the folder above its mount point."""
 
     uid: Whole = Field(
-        0, ge=0, description="Owner of the folder above the mount point; other than root on platform kubernetes only."
+        0,
+        ge=0,
+        description="Owner of the folder above the mount point; other than root with stage off on kubernetes.",
     )
     gid: Whole = Field(0, ge=0, description="Its group.")
     mode: Annotated[str, AfterValidator(_mode)] = Field("0755", description="Its mode, four octal digits in quotes.")
