@@ -88,7 +88,9 @@ def test_a_node_changes_its_pool_only_while_nobody_reads_there(job: Job) -> None
         ["podman", "exec", small, "sh", "-c", f"exec 3< $(find {MOUNT_POINT} -type f | head -1); sleep 600"]
     ):
         try:
-            job.cluster.wait("it reads", lambda: "sleep 600" in job.podman("exec", small, "pgrep", "-af", "sleep 600"))
+            # It sleeps once it has a file open.
+            slept = ("exec", small, "sh", "-c", "pgrep --exact --full 'sleep 600' || true")
+            job.cluster.wait("it reads", lambda: job.podman(*slept) != "")
             run = job.play(stages[0], *stages[1:], **SMALL)
             assert run.status != 0
             assert f"{MOUNT_POINT}" in run.output, run.output[-3000:]
