@@ -128,3 +128,4 @@ lock: setup-dev ## pins the dependencies of pyproject.toml again
 	@$(LOCK) pyproject.toml -o requirements/runtime.txt
 	@$(LOCK) pyproject.toml --extra dev -o requirements/dev.txt
 	@$(LOCK) requirements/pip.in -o requirements/pip.txt
+	@$(LOCK) --no-deps requirements/fluid.in -o requirements/fluid.txt

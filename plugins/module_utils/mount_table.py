@@ -60,7 +60,7 @@ def in_child(work: Callable[[], Any], limit: float, uid: int | None = None) -> A
     """JSON value of `work()` as run by a child process (as user `uid` if root asks); or "hung" after `limit` seconds.
 
     A child stuck in the kernel cannot be reaped, so it is killed and left behind rather than waited for.
-    An OSError of the child is raised here as it was there.
+    An OSError of the child is raised here as it was there, another error of it as a RuntimeError that names it.
     """
     source, sink = os.pipe()
     pid = os.fork()
@@ -83,6 +83,8 @@ def in_child(work: Callable[[], Any], limit: float, uid: int | None = None) -> A
             kind, value = json.loads(answer)
             if kind == "errno":
                 raise OSError(value, os.strerror(value))
+            if kind == "error":
+                raise RuntimeError(value)
             return value
         os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
@@ -101,6 +103,8 @@ def _answer(work: Callable[[], Any], sink: int, uid: int | None) -> None:
         answer = ["value", work()]
     except OSError as error:
         answer = ["errno", error.errno or errno.EIO]
+    except Exception as error:
+        answer = ["error", f"{type(error).__name__}: {error}"]
     view = memoryview(json.dumps(answer).encode())
     while view:
         view = view[os.write(sink, view) :]

@@ -82,6 +82,8 @@ def _count(root: str, deadline: float) -> Source:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    if time.monotonic() > deadline:
+                        return _state("ok", "not counted: too many files for the time allowed")
                     if hidden_name(entry.name) or has_control_character(entry.name) or unreadable_name(entry.name):
                         continue
                     if entry.is_dir(follow_symlinks=False):
@@ -92,8 +94,6 @@ def _count(root: str, deadline: float) -> Source:
                             return _state("denied", f"uid {os.geteuid()} may not read {entry.path}")
         except OSError as error:
             return _failure(folder, error)
-        if time.monotonic() > deadline:
-            return _state("ok", "not counted: too many files for the time allowed")
     if sizes.files == 0:
         return _state("empty", f"no file below {root}")
     return {"state": "ok", "detail": None, "files": sizes.files, "bytes": sizes.bytes, "sizes": sizes.rows()}

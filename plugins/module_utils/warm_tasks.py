@@ -16,7 +16,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -163,12 +163,16 @@ def create(folder: str, task: Task) -> None:
     made.rename(target)
     ended = [one for one in listed(folder) if is_ended(*one)]
     for old, _ in ended[:-KEPT]:
-        shutil.rmtree(_of(folder, old.id))
+        # Out of sight at once: without its state a task would be taken for one that waits.
+        shutil.rmtree(_of(folder, old.id).rename(Path(folder, TASKS, f".{old.id}")))
 
 
 def listed(folder: str) -> list[tuple[Task, State]]:
     """All tasks, the oldest first."""
-    found = [_read(path.parent) for path in Path(folder, TASKS).glob(f"[!.]*/{TASK}")]
+    found = []
+    for path in Path(folder, TASKS).glob(f"[!.]*/{TASK}"):
+        with suppress(FileNotFoundError):  # it went meanwhile
+            found.append(_read(path.parent))
     return sorted(found, key=lambda one: (one[0].created, one[0].id))
 
 

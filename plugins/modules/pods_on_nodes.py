@@ -25,7 +25,7 @@ EXAMPLES = r"""
 - name: Prove that every node can pull the image
   alluxio.fuse.pods_on_nodes:
     namespace: alluxio-fuse
-    pods: "{{ ['node-1'] | map('alluxio.fuse.access_pod', deployment='a', into='a', image='example.com/a:1') }}"
+    pods: "{{ (cluster | alluxio.fuse.release('alluxio-fuse', image=image, hosts=['node-1'], nodes=nodes)).pull_pods }}"
     until: ended
 """
 

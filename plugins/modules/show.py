@@ -23,7 +23,7 @@ options:
 EXAMPLES = r"""
 - name: Show the table
   alluxio.fuse.show:
-    text: "{{ check_result | alluxio.fuse.check_table }}"
+    text: "{{ check_result | alluxio.fuse.check_report }}"
 """
 
 RETURN = r"""

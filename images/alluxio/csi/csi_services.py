@@ -92,6 +92,8 @@ class Node:
                 return csi_pb2.NodePublishVolumeResponse()
         self._space(dataset, call)
         with self._changes:
+            if _shows(target, dataset):  # by a call at the same time
+                return csi_pb2.NodePublishVolumeResponse()
             if target in csi_mounts.points():
                 call.abort(
                     grpc.StatusCode.FAILED_PRECONDITION, f"{target} on node {self._node} shows something else already"

@@ -63,6 +63,8 @@ def test_child_answers() -> None:
 def test_error_of_the_child_is_raised_here() -> None:
     with pytest.raises(FileNotFoundError):
         mount_table.in_child(lambda: Path("/nope").stat().st_size, 5)
+    with pytest.raises(RuntimeError, match="UnicodeDecodeError: 'utf-8'"):
+        mount_table.in_child(b"\xff".decode, 5)
 
 
 def test_child_that_hangs_is_left_behind() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_counted(tmp_path: Path) -> None:
     found = sources.read_source(f"file://{tmp_path}", ME, 5)
     assert found == {"state": "ok", "detail": None, "files": 2, "bytes": 15, "sizes": [[8, 1, 5], [16, 1, 10]]}
     assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
+
+
+def test_a_folder_that_takes_longer_than_allowed_is_not_counted_and_does_not_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        (tmp_path / str(number)).write_bytes(b"x")
+    monkeypatch.setattr(sources, "hidden_name", lambda _: time.sleep(0.1))
+    assert state(tmp_path, budget=0.2) == ("ok", "not counted: too many files for the time allowed")
 
 
 def test_a_file_that_a_user_cannot_read_is_told(tmp_path: Path) -> None:
