@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import network, ownership
+from ansible_collections.alluxio.fuse.plugins.module_utils import network, ownership, system
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount, mount_point_state
 
 MAIN_CLASS = re.compile(r"^alluxio(?!\.cli\.)(\.[a-z]+)+\.[A-Z]\w*$")
@@ -61,7 +61,7 @@ def main_class(command: str) -> str | None:
 
 def executes_java(folder: Path) -> bool:
     """Whether a process, by its folder in /proc, executes `java`. The program of another user may be hidden."""
-    program = _link(folder / "exe") or network._text(folder / "comm").strip()
+    program = _link(folder / "exe") or system.text(folder / "comm").strip()
     return program.removesuffix(" (deleted)").rpartition("/")[2] == JAVA
 
 
@@ -69,10 +69,10 @@ def _processes(claimed: set[tuple[str, str]]) -> list[Leftover]:
     """JVMs of Alluxio in the node's own network. Pods have one of their own, or belong to a cluster."""
     here, found = _link(Path("/proc/self/ns/net")), []
     for folder in sorted(Path("/proc").glob("[0-9]*")):
-        started = executes_java(folder) and main_class(network._text(folder / "cmdline"))
+        started = executes_java(folder) and main_class(system.text(folder / "cmdline"))
         if not started or _link(folder / "ns/net") != here:
             continue
-        groups = network._text(folder / "cgroup")
+        groups = system.text(folder / "cgroup")
         container = network._container(folder)
         unit = re.search(r"/([^/]+\.service)$", groups, re.MULTILINE)
         ours = ("container", container) in claimed or bool(unit and ("unit", unit.group(1)) in claimed)

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.alluxio.fuse.plugins.module_utils import system
+
 SIOCGIFCONF = 0x8912
 IFREQ = 40
 LISTEN = "0A"
@@ -20,11 +22,11 @@ LISTEN = "0A"
 def read_interfaces() -> list[dict[str, Any]]:
     """[{name, addresses [..], speed_mbps}] of interfaces with an address; speed None if the driver says none."""
     addresses: dict[str, list[str]] = {}
-    for name, address in _ipv4() + parse_if_inet6(_text("/proc/net/if_inet6")):
+    for name, address in _ipv4() + parse_if_inet6(system.text("/proc/net/if_inet6")):
         addresses.setdefault(name, []).append(address)
     interfaces = []
     for name in sorted(addresses):
-        speed = _text(f"/sys/class/net/{name}/speed").strip()
+        speed = system.text(f"/sys/class/net/{name}/speed").strip()
         interfaces.append(
             {"name": name, "addresses": addresses[name], "speed_mbps": int(speed) if speed.isdigit() else None}
         )
@@ -55,7 +57,7 @@ def read_listeners(ports: set[int]) -> list[dict[str, Any]]:
 
     A process in a podman container goes by the container's name, any other by its command.
     """
-    sockets = parse_listeners(_text("/proc/net/tcp")) + parse_listeners(_text("/proc/net/tcp6"))
+    sockets = parse_listeners(system.text("/proc/net/tcp")) + parse_listeners(system.text("/proc/net/tcp6"))
     wanted = {entry["inode"] for entry in sockets if entry["port"] in ports}
     owners = _owners(wanted) if wanted else {}
     found = [{"address": s["address"], "port": s["port"], "process": owners.get(s["inode"])} for s in sockets]
@@ -66,7 +68,7 @@ def _owners(inodes: set[int]) -> dict[int, str]:
     owners: dict[int, str] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         for inode in _sockets(folder) & inodes:
-            owners[inode] = _container(folder) or _text(folder / "comm").strip()
+            owners[inode] = _container(folder) or system.text(folder / "comm").strip()
     return owners
 
 
@@ -87,10 +89,10 @@ def _sockets(folder: Path) -> set[int]:
 def _container(folder: Path) -> str | None:
     """The name that conmon, podman's watcher, was given for the container this process runs in."""
     while True:
-        arguments = _text(folder / "cmdline").split("\0")
+        arguments = system.text(folder / "cmdline").split("\0")
         if arguments[0].endswith("conmon") and "-n" in arguments:
             return arguments[arguments.index("-n") + 1]
-        parent = re.search(r"^PPid:\s*(\d+)", _text(folder / "status"), re.MULTILINE)
+        parent = re.search(r"^PPid:\s*(\d+)", system.text(folder / "status"), re.MULTILINE)
         if parent is None or int(parent.group(1)) <= 1:
             return None
         folder = folder.parent / parent.group(1)
@@ -108,10 +110,3 @@ def _ipv4() -> list[Any]:
         label = raw[at : at + 16].split(b"\0", 1)[0].decode()
         pairs.append((label.split(":")[0], socket.inet_ntoa(raw[at + 20 : at + 24])))
     return pairs
-
-
-def _text(path: Any) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -38,7 +38,7 @@ def _cgroup_folders(controller: str) -> list[Path]:
     """The folders from this process's cgroup up to the root, for one controller."""
     version = cgroup_version()
     top = Path(CGROUP) if version == 2 else Path(CGROUP, controller)
-    for line in _text("/proc/self/cgroup").splitlines():
+    for line in text("/proc/self/cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if (version == 2 and number == "0") or (version == 1 and controller in controllers.split(",")):
             folder = top / path.lstrip("/")
@@ -49,7 +49,7 @@ def _cgroup_folders(controller: str) -> list[Path]:
 def memory_limit() -> int | None:
     """Bytes that the tightest cgroup around this process allows, None if there is no limit."""
     names = ("memory.max", "memory.limit_in_bytes")
-    values = [_text(folder / name).strip() for folder in _cgroup_folders("memory") for name in names]
+    values = [text(folder / name).strip() for folder in _cgroup_folders("memory") for name in names]
     limits = [int(value) for value in values if value.isdigit() and int(value) < UNLIMITED]
     return min(limits) if limits else None
 
@@ -58,9 +58,9 @@ def usable_cpus() -> float:
     """Processors that this process may use: affinity, bounded by the tightest cgroup quota (maybe a fraction)."""
     quotas = []
     for folder in _cgroup_folders("cpu"):
-        pair = _text(folder / "cpu.max").split() or [
-            _text(folder / "cpu.cfs_quota_us").strip(),
-            _text(folder / "cpu.cfs_period_us").strip(),
+        pair = text(folder / "cpu.max").split() or [
+            text(folder / "cpu.cfs_quota_us").strip(),
+            text(folder / "cpu.cfs_period_us").strip(),
         ]
         if len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit():
             quotas.append(int(pair[0]) / int(pair[1]))
@@ -69,12 +69,12 @@ def usable_cpus() -> float:
 
 def machine_id() -> str:
     """What tells this installation from others, "" where nothing does."""
-    return _text("/etc/machine-id").strip()
+    return text("/etc/machine-id").strip()
 
 
 def read_system() -> dict[str, Any]:
     """hostname, architecture, kernel, distribution, service manager, cpus, NUMA nodes, memory, swap, cgroup, nofile."""
-    meminfo = parse_meminfo(_text("/proc/meminfo"))
+    meminfo = parse_meminfo(text("/proc/meminfo"))
     limit = memory_limit()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     name = os.uname()
@@ -82,7 +82,7 @@ def read_system() -> dict[str, Any]:
         "hostname": name.nodename,
         "architecture": name.machine,
         "kernel": name.release,
-        "distribution": parse_os_release(_text("/etc/os-release")),
+        "distribution": parse_os_release(text("/etc/os-release")),
         "service_manager": "systemd" if Path("/run/systemd/system").is_dir() else "none",
         "cpus": usable_cpus(),
         "numa_nodes": max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))),
@@ -117,7 +117,7 @@ def read_fuse() -> dict[str, Any]:
         "device": exists,
         "mode": f"{stat.S_IMODE(device.stat().st_mode):04o}" if exists else "0000",
         "sonames": parse_sonames(libraries),
-        "user_allow_other": bool(re.search(r"^\s*user_allow_other\b", _text("/etc/fuse.conf"), re.MULTILINE)),
+        "user_allow_other": bool(re.search(r"^\s*user_allow_other\b", text("/etc/fuse.conf"), re.MULTILINE)),
         "fusermount": [version for version, tool in tools.items() if tool],
     }
 
@@ -133,7 +133,7 @@ def read_java() -> list[dict[str, Any]]:
     homes = [path.parent for path in Path("/usr/lib/jvm").glob("*/release")]
     if os.environ.get("JAVA_HOME"):
         homes.append(Path(os.environ["JAVA_HOME"]))
-    majors = {str(home.resolve()): parse_java_release(_text(home / "release")) for home in homes}
+    majors = {str(home.resolve()): parse_java_release(text(home / "release")) for home in homes}
     return [
         {"home": home, "major": major}
         for home, major in sorted(majors.items())
@@ -145,7 +145,8 @@ def _output(command: list[str]) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
 
 
-def _text(path: Any) -> str:
+def text(path: str | Path) -> str:
+    """What a file of the kernel or of the system says; nothing where it cannot be read, as a process has ended."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -39,7 +39,7 @@ def parse_files(limits: str) -> int | None:
 def open_files(unit: str) -> int | None:
     """How many files the main process of a unit, and the containers that inherit from it, may open; None: none runs."""
     process = main_process(unit) if Path("/run/systemd/system").is_dir() else None
-    return parse_files(_text(f"/proc/{process}/limits")) if process else None
+    return parse_files(system.text(f"/proc/{process}/limits")) if process else None
 
 
 def parse_listening(table: str, inodes: set[str]) -> list[str]:
@@ -57,7 +57,7 @@ def listening(process: int) -> list[str]:
             with suppress(OSError):  # it was closed meanwhile
                 links.append(str(entry.readlink()))
     inodes = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:[")}
-    return parse_listening(_text("/proc/net/unix"), inodes)
+    return parse_listening(system.text("/proc/net/unix"), inodes)
 
 
 def answering(unit: str, urls: list[str]) -> set[str]:
@@ -66,13 +66,6 @@ def answering(unit: str, urls: list[str]) -> set[str]:
     return {path for path in (listening(process) if process else []) if _connects(path)} | {
         url for url in urls if _healthy(url)
     }
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:  # the process has ended
-        return ""
 
 
 def _connects(path: str) -> bool:

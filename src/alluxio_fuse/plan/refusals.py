@@ -1,9 +1,8 @@
 """What a plan is refused for: each finding names the variable, its value, the reason and the remedy."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,6 @@ class Refused(Exception):  # noqa: N818 - the word of the domain
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = merged(findings)
         super().__init__("\n".join(str(found) for found in self.findings))
-
-    def dump(self) -> dict[str, Any]:
-        """The refusal as playbooks receive it."""
-        return {"refused": [asdict(found) for found in self.findings]}
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
