@@ -277,14 +277,13 @@ def policy_probe(
     hosts: Sequence[str],
     *,
     address: str = "",
-    tries: int = 1,
+    tries: int = 2,
     log: str = "",
     failure: str = "",
 ) -> PolicyProbe:
     """What tells whether a cluster enforces NetworkPolicy, tried from the last of the hosts to the first.
 
-    address: of the server; tries: of the client, before a policy counts as ignored; log: of the client; failure: why
-    there is none.
+    address: of the server; tries: of the client, two at least; log: of the client; failure: why there is none.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}
