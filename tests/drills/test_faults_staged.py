@@ -5,12 +5,9 @@ The order matters little: each drill begins when all is as before. A read of wha
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +18,11 @@ import trees
 from bundle import CHECKOUT, kill, playbook, stages, succeed, until
 from drilled import NAME, SAID, started
 from object_store import RestartableStore
-from readers import READING, Drill, Readers, reading
+from readers import READING, Drill
+from staged import PART, REST, WHOLE, groups
 
-WHOLE, PART = "whole", "part"
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-whole", "fuse-part", "stage")
 STAGE = Path(f"/var/lib/{NAME}/stage")
-COPY, STAGED, REST = "a whole copy", "the staged files of a part", "the rest of a part"
-PAUSE_S = "0.02"  # after each file: readers that never rest leave the services nothing of this machine's processors
 Drilled = Callable[[str, Callable[[], object]], dict[str, Drill]]
 
 
@@ -52,41 +47,20 @@ def deployed(variables: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def groups(deployed: None, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Readers]]:
-    """Two readers of each kind of files. Their tables are printed at the end, and kept in runs/."""
+def drill(deployed: None, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drilled]:
+    """Runs a drill. The tables are printed at the end, and kept in runs/."""
+
+    def command(dataset: str, digests: Path) -> list[str]:
+        return [sys.executable, str(READING), f"/mnt/{NAME}/{dataset}/data", str(digests)]
+
     digests = trees.digests(source)
     (files,) = (STAGE / PART).glob("*/files")
     staged = {name for name in digests if (files / name).exists()}
-    assert 0 < len(digests.keys() - staged) < len(trees.FILES) // 2
-    read = {COPY: (WHOLE, digests.keys()), STAGED: (PART, staged), REST: (PART, digests.keys() - staged)}
-    with ExitStack() as stack:
-        found = {}
-        for name, (dataset, wanted) in read.items():
-            folder = tmp_path_factory.mktemp(dataset)
-            (folder / "digests.json").write_text(json.dumps({one: digests[one] for one in wanted}))
-            command = [sys.executable, str(READING), f"/mnt/{NAME}/{dataset}/data", str(folder / "digests.json")]
-            found[name] = stack.enter_context(reading([[*command, str(seed), PAUSE_S] for seed in range(2)], folder))
-        for one in found.values():
-            one.settle(time.time(), 300)
-        yield found
-    tables = "\n\n".join(f"Readers of {name}:\n\n{one.table()}" for name, one in found.items())
+    with groups(tmp_path_factory.mktemp("reading"), digests, staged, command, lambda: started(SERVICES)) as readers:
+        yield readers.drill
+        tables = readers.tables()
     (CHECKOUT / "runs/faults_staged.md").write_text(f"{tables}\n")
     print(f"\n{tables}")
-
-
-@pytest.fixture
-def drill(groups: dict[str, Readers]) -> Drilled:
-    """Runs a drill that must leave no wrong byte, and fail no read of what is staged."""
-
-    def run(fault: str, happen: Callable[[], object]) -> dict[str, Drill]:
-        was, begun = started(SERVICES), time.time()
-        happen()
-        done = {name: one.tell(fault, begun, was, lambda: started(SERVICES), 300) for name, one in groups.items()}
-        assert all(one.wrong == 0 and one.reads > 0 for one in done.values()), done
-        assert {done[COPY].saw, done[STAGED].saw} <= {"nothing", "waited"}, done
-        return done
-
-    return run
 
 
 def test_fuse_is_killed(drill: Drilled) -> None:

@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 import trees
-from bundle import latest, until
+from bundle import CHECKOUT, latest, until
 from on_host import NODE, changed, changed_tasks, debian12, digests, ended, inside, played, podman, snapshot, unlike
+from readers import READING
+from staged import REST, groups
 
 STAGE = {"whole": "require", "part": "auto"}
-SOURCE = "/srv/sets"
+SOURCE, READERS = "/srv/sets", "/srv/readers"
 DEPLOYED = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services", "warm")]
-KEEPER, RUNNER = "alluxio-fuse-stage", "alluxio-fuse-warm"
+UNIT = "alluxio-fuse"
+KEEPER, RUNNER = f"{UNIT}-stage", f"{UNIT}-warm"
 COMMAND = "/var/lib/alluxio-fuse/warm/alluxio-warm"
 #: Capabilities: CHOWN, DAC_OVERRIDE, FOWNER, SYS_PTRACE and SYS_ADMIN; DAC_READ_SEARCH.
 STAGES, READS = {0, 1, 3, 19, 21}, {2}
@@ -141,6 +144,52 @@ def test_the_keeper_is_killed(deployed: Any) -> None:
     inside(f"kill -KILL {was}")
     until("it is back", lambda: main_pid(KEEPER) not in (was, "0"))
     assert is_right("whole")
+
+
+def test_readers_of_what_is_staged_notice_no_fault(job: Job, deployed: Any, tmp_path: Path) -> None:
+    """FUSE, which serves the rest of the part, comes back by itself, or once it is let go."""
+    names = {part: f"{UNIT}-{part}" for part in ("fuse-whole", "fuse-part", "stage")}
+
+    def started() -> dict[str, str]:
+        show = "systemctl show --property ExecMainStartTimestampMonotonic --value"
+        return {part: inside(f"{show} {unit}") for part, unit in names.items()}
+
+    def brought(file: Path) -> str:
+        there = f"{READERS}/{file.parent.name}-{file.name}"
+        podman("cp", str(file), f"{NODE}:{there}")
+        return there
+
+    def command(dataset: str, digests: Path) -> list[str]:
+        return ["podman", "exec", NODE, "python3", brought(READING), path(dataset), brought(digests)]
+
+    def kill(*parts: str) -> None:
+        inside(f"kill -KILL {' '.join(main_pid(names[part]) for part in parts)}")
+
+    def hang() -> None:
+        inside(f"kill -STOP {main_pid(names['fuse-part'])}")
+        said = job("playbooks/status.yml")
+        assert said.returncode == 2
+        assert "part: the FUSE process is there and does not answer" in said.stdout
+        assert "requests waited; files were open in" in ended(job("playbooks/unstick.yml", alluxio_unstick="part"))
+
+    def another_heap() -> None:
+        told = ended(job("playbooks/plan.yml", "playbooks/services.yml", alluxio_overrides={"fuse.heap": "448Mi"}))
+        assert "fuse-part stays as it was planned before, read by python3 (" in " ".join(told.split())
+
+    inside(f"mkdir {READERS}")
+    with groups(tmp_path, digests(f"{SOURCE}/whole"), staged("part"), command, started) as readers:
+        try:
+            done = readers.drill("FUSE killed -9", lambda: kill("fuse-whole", "fuse-part"))
+            assert "ENOTCONN" in done[REST].saw
+            assert done[REST].restarted == ["fuse-part", "fuse-whole"]
+            assert readers.drill("FUSE hung, unstuck", hang)[REST].restarted == ["fuse-part"]
+            assert readers.drill("keeper killed -9", lambda: kill("stage"))[REST].restarted == ["stage"]
+            assert readers.drill("another value of FUSE", another_heap)[REST].restarted == ["fuse-whole"]
+        finally:
+            inside(f"pkill --full reading[.]py; rm -r {READERS}")
+    (CHECKOUT / "runs/faults_staged_on_host.md").write_text(f"{readers.tables()}\n")
+    print(f"\n{readers.tables()}")
+    assert changed(job(*DEPLOYED)) > 0
 
 
 def test_after_a_restart_it_is_staged_again(deployed: Any) -> None:

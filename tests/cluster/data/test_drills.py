@@ -117,10 +117,19 @@ def only(component: str, node: str) -> list[str]:
     return [f"{component} on {node}"]
 
 
-def fuse_pod(job: Job, node: str) -> str:
+def fuse_pod(job: Job, node: str, dataset: str = "imagenet") -> str:
     """The name of a node's FUSE pod."""
-    pods = job.cluster.pods(NAME, "fuse-imagenet").items()
+    pods = job.cluster.pods(NAME, f"fuse-{dataset}").items()
     return next(name for name, pod in pods if pod["spec"]["nodeName"] == node)
+
+
+def exhaust_memory(job: Job, pod: str) -> None:
+    """A file in memory, of nobody's process, takes what the container may have: FUSE is the largest process left."""
+    (container,) = job.cluster.pods(NAME)[pod]["spec"]["containers"]
+    size = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) - 64
+    fill = f"mount -t tmpfs -o size={size}m tmpfs /tmp && exec cat /dev/zero >/tmp/zeros"
+    with pytest.raises(CommandError):
+        job.cluster.kubectl(SPACE, "exec", pod, "--container=fuse", "--", "unshare", "--mount", "sh", "-c", fill)
 
 
 def test_the_fuse_pod_is_deleted(drill: Callable[..., Drill], job: Job, here: str) -> None:
@@ -134,17 +143,7 @@ def test_fuse_is_killed(drill: Callable[..., Drill], here: str) -> None:
 
 
 def test_fuse_is_killed_for_memory(drill: Callable[..., Drill], job: Job, here: str) -> None:
-    """A file in memory, of nobody's process, takes what the container may have: FUSE is the largest process left."""
-
-    def exhaust() -> None:
-        (container,) = job.cluster.pods(NAME)[fuse_pod(job, here)]["spec"]["containers"]
-        size = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) - 64
-        fill = f"mount -t tmpfs -o size={size}m tmpfs /tmp && exec cat /dev/zero >/tmp/zeros"
-        inside = ["exec", fuse_pod(job, here), "--container=fuse", "--", "unshare", "--mount", "sh", "-c", fill]
-        with pytest.raises(CommandError):
-            job.cluster.kubectl(SPACE, *inside)
-
-    done = drill("FUSE killed for memory", exhaust)
+    done = drill("FUSE killed for memory", lambda: exhaust_memory(job, fuse_pod(job, here)))
     assert "ENOTCONN" in done.saw
     assert done.restarted == only("fuse-imagenet", here)
     (status,) = job.cluster.pods(NAME)[fuse_pod(job, here)]["status"]["containerStatuses"]

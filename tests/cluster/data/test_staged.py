@@ -20,7 +20,7 @@ from bundle import Run, latest, succeed
 from cluster import ROOT, consumer, restarts
 from main_job import NAME, Job, digests, sample_digests, unlike
 from readers import READING, Read, recorded
-from test_drills import WORKER, no_store, signal_on
+from test_drills import WORKER, exhaust_memory, fuse_pod, no_store, signal_on
 from torchrun import TINY
 
 WHOLE, PART = "imagenet", "shared"
@@ -230,6 +230,20 @@ def test_fuse_is_killed(
     assert "ENOTCONN" in readers[PART].outcomes()
 
 
+def test_fuse_is_killed_for_memory(
+    job: Job, readers: dict[str, Reader], here: str, consumers: dict[tuple[str, str], str], expected: dict[str, str]
+) -> None:
+    pod = fuse_pod(job, here, PART)
+    exhaust_memory(job, pod)
+    job.cluster.wait("it is whole again", lambda: is_whole(job, consumers[here, PART], expected), 300)
+    (status,) = job.cluster.pods(NAME)[pod]["status"]["containerStatuses"]
+    assert status["lastState"]["terminated"]["reason"] == "OOMKilled"
+    for reader in readers.values():
+        reader.goes_on(job)
+    assert readers[WHOLE].outcomes() == {"ok"}
+    assert "wrong" not in readers[PART].outcomes()
+
+
 def test_fuse_is_away(
     job: Job, readers: dict[str, Reader], here: str, consumers: dict[tuple[str, str], str], expected: dict[str, str]
 ) -> None:
@@ -267,7 +281,7 @@ def names_and_failed(job: Job, pod: str) -> tuple[set[str], set[str]]:
 def test_master_workers_and_store_are_away(
     job: Job, readers: dict[str, Reader], here: str, consumers: dict[tuple[str, str], str], expected: dict[str, str]
 ) -> None:
-    """Whoever reads what is staged notices nothing, and the rest waits."""
+    """Whoever reads what is staged notices nothing, also while the store refuses, and the rest waits."""
     before = len(readers[PART].reads())
     master, source = f"statefulset/{NAME}-master", job.cluster.settings["lab_shared"]
     job.cluster.kubectl(SPACE, "scale", master, "--replicas=0")
@@ -275,6 +289,9 @@ def test_master_workers_and_store_are_away(
         job.cluster.wait("no master is left", lambda: not job.cluster.pods(NAME, "master"), 60)
         for node in job.cluster.gpu_nodes():
             signal_on(node, "KILL", WORKER)
+        for code in (503, 403):
+            with no_store(job, code):
+                readers[WHOLE].goes_on(job)
         with no_store(job, None):
             readers[WHOLE].goes_on(job)
             names = " ".join(sorted(staged_files(job, here, PART)))
