@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cluster import CHART, Cluster, CommandError, Object
@@ -18,6 +19,7 @@ from test_chart import SMALL, delete_pods, namespace_with_keys, remove, start_re
 
 NAMESPACE, STAGE, FUSE = "staged", "stage", "fuse-imagenet"
 STATE, ROOT = f"/var/lib/{NAMESPACE}/cache-alluxio-fuse", f"/mnt/{NAMESPACE}/cache-alluxio-fuse"
+DISK = "/var/cache/chart-staged"
 ALL = "cd /data/data && find . -type f -print0 | xargs -0 -n 100 sha256sum"
 
 
@@ -26,9 +28,10 @@ def expected(cluster: Cluster) -> dict[str, str]:
     return sample_digests(Path(cluster.settings["lab_sample"]))
 
 
-def said(cluster: Cluster, size: str = "320Mi") -> Object:
+def said(cluster: Cluster, **stage: Any) -> Object:
+    """A release whose dataset has this `stage`, or none."""
     given = values(cluster, stage={"overhead": "512Mi"})
-    staged = [{**one, "stage": {"medium": "memory", "size": size}} for one in given["datasets"]]
+    staged = [{**one, "stage": stage} if stage else one for one in given["datasets"]]
     return {**given, "datasets": staged, "fuse": SMALL["fuse"]}
 
 
@@ -40,18 +43,40 @@ def sent(cluster: Cluster, lab: list[str]) -> Iterator[int]:
     namespace_with_keys(cluster, NAMESPACE)
     try:
         before = store.store_sent()
-        cluster.helm("install", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster))
+        cluster.helm(
+            "install", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster, medium="memory", size="320Mi")
+        )
         cluster.wait_ready(NAMESPACE, {**whole(cluster), STAGE: len(cluster.gpu_nodes())}, 600)
-        for node, reader in readers(cluster).items():
-            start_reader(cluster, NAMESPACE, reader, node)
+        start_readers(cluster)
         cluster.wait("a copy on each node", lambda: shown(cluster) == {"tmpfs"}, 300)
         yield store.store_sent() - before
     finally:
         remove(cluster, NAMESPACE)
+        for node in cluster.gpu_nodes():
+            on_node(node, f"rm -rf {DISK}")
 
 
 def readers(cluster: Cluster) -> dict[str, str]:
     return {node: f"reader-{node}" for node in cluster.gpu_nodes()}
+
+
+def start_readers(cluster: Cluster) -> None:
+    for node, reader in readers(cluster).items():
+        start_reader(cluster, NAMESPACE, reader, node)
+
+
+def end_readers(cluster: Cluster) -> None:
+    cluster.kubectl(f"--namespace={NAMESPACE}", "delete", "pod", "--selector=!app.kubernetes.io/name")
+
+
+def upgrade(cluster: Cluster, **stage: Any) -> None:
+    cluster.helm("upgrade", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster, **stage))
+
+
+def on_node(node: str, script: str) -> str:
+    return subprocess.run(
+        ["podman", "exec", node, "sh", "-ec", script], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def read(cluster: Cluster, script: str) -> list[str]:
@@ -119,7 +144,7 @@ def test_the_next_pod_keeps_the_copy(cluster: Cluster, sent: int, expected: dict
 
 
 def test_less_room_makes_a_part_under_readers(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
-    cluster.helm("upgrade", "cache", CHART, "--namespace", NAMESPACE, values=said(cluster, "128Mi"))
+    upgrade(cluster, medium="memory", size="128Mi")
     deadline = time.monotonic() + 300
     while shown(cluster) != {"overlayfs"}:
         assert digests(cluster) == [expected] * len(readers(cluster))
@@ -127,22 +152,41 @@ def test_less_room_makes_a_part_under_readers(cluster: Cluster, sent: int, expec
     assert digests(cluster) == [expected] * len(readers(cluster))
 
 
+def test_what_is_no_longer_staged_comes_through_fuse(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
+    """Nobody reads, and FUSE pods are replaced at once, as docs/staging.md says."""
+    end_readers(cluster)
+    upgrade(cluster)
+    cluster.wait("keepers are gone", lambda: not cluster.pods(NAMESPACE, STAGE), 120)
+    delete_pods(cluster, NAMESPACE, FUSE)
+    cluster.wait_ready(NAMESPACE, whole(cluster))
+    start_readers(cluster)
+    assert shown(cluster) == {"fuseblk"}
+    assert digests(cluster) == [expected] * len(readers(cluster))
+    for node in cluster.gpu_nodes():
+        assert STATE not in on_node(node, "cat /proc/mounts")
+
+
+def test_a_disk_holds_a_copy(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
+    end_readers(cluster)
+    upgrade(cluster, medium="ssd", size="1Gi", hostPath={"path": DISK})
+    delete_pods(cluster, NAMESPACE, FUSE)
+    cluster.wait_ready(NAMESPACE, {**whole(cluster), STAGE: len(cluster.gpu_nodes())}, 600)
+    start_readers(cluster)
+    disk = {on_node(node, "stat --file-system --format=%T /var/cache").strip() for node in cluster.gpu_nodes()}
+    cluster.wait("a copy on each node", lambda: shown(cluster) == disk, 300)
+    assert digests(cluster) == [expected] * len(readers(cluster))
+
+
 def test_uninstalled_it_leaves_no_mount_and_no_copy(cluster: Cluster, sent: int) -> None:
-    cluster.kubectl(f"--namespace={NAMESPACE}", "delete", "pod", "--selector=!app.kubernetes.io/name")
+    end_readers(cluster)
     cluster.helm("uninstall", "cache", "--namespace", NAMESPACE, "--wait", "--timeout", "4m")
     cluster.wait("pods are gone", lambda: not cluster.get("pods", f"--namespace={NAMESPACE}"), 120)
     for node in cluster.gpu_nodes():
-        mounts = subprocess.run(
-            ["podman", "exec", node, "cat", "/proc/mounts"], capture_output=True, text=True, check=True
-        )
-        assert not [line for line in mounts.stdout.splitlines() if NAMESPACE in line]
-        left = subprocess.run(
-            ["podman", "exec", node, "find", STATE, ROOT, "-printf", "%P\\n"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        (fuse,) = {line for line in left.stdout.split() if line.startswith("fuse/") and line.count("/") == 1}
-        assert {*left.stdout.split()} == {
+        mounts = on_node(node, "cat /proc/mounts")
+        assert not [line for line in mounts.splitlines() if NAMESPACE in line or DISK in line]
+        left = on_node(node, f"find {STATE} {ROOT} -printf '%P\\n'").split()
+        (fuse,) = {line for line in left if line.startswith("fuse/") and line.count("/") == 1}
+        assert {*left} == {
             ".owner", "fuse", fuse, f"{fuse}/.owner", f"{fuse}/data", "imagenet", "imagenet/.owner", "imagenet/data"
         }  # fmt: skip
+        assert on_node(node, f"cd {DISK} && find . -type f").split() == ["./imagenet/.owner"]

@@ -39,10 +39,11 @@ def nodes(job: Job) -> list[str]:
     return job.cluster.gpu_nodes()
 
 
-def warm(job: Job, action: str = "", task: str = "", **wish: Any) -> Run:
+def warm(job: Job, action: str = "", task: str = "", *, limit: str = "", **wish: Any) -> Run:
     """`playbooks/warm.yml` with what is wanted of tasks."""
     asked: dict[str, Any] = {"alluxio_warm": wish} if wish else {"alluxio_warm_action": action}
-    return job.play("playbooks/warm.yml", **said(job, part=False), **asked, alluxio_warm_task=task)
+    given = {**said(job, part=False), **asked, "alluxio_warm_task": task}
+    return job.play("playbooks/warm.yml", *(["--limit", limit] if limit else []), **given)
 
 
 def tasks(job: Job, node: str) -> list[dict[str, Any]]:
@@ -140,6 +141,22 @@ def test_cancel_while_it_runs_and_resume(job: Job, deployed: Run, nodes: list[st
     assert all(0 < one < len(sizes) for one in copies(job, nodes))
     succeed(warm(job, "resume", task))
     assert copies(job, nodes) == [len(sizes)] * len(nodes)
+
+
+def test_one_node_alone_does_what_is_asked_of_it(
+    job: Job, deployed: Run, nodes: list[str], sizes: dict[str, int]
+) -> None:
+    here, other = nodes
+    before = tasks(job, other)
+    succeed(warm(job, limit=here, evict=True, into="stage"))
+    assert copies(job, nodes) == [0, len(sizes)]
+    succeed(warm(job, limit=here, into="stage"))
+    assert copies(job, nodes) == [len(sizes)] * len(nodes)
+    succeed(warm(job, limit=here, evict=True))
+    succeed(warm(job, limit=here))
+    (loaded,) = last(job, [here])
+    assert (loaded["state"], loaded["done_files"]) == ("done", len(sizes))
+    assert tasks(job, other) == before
 
 
 def test_a_training_begins_once_its_dataset_is_warm_on_all_nodes(
