@@ -46,12 +46,15 @@ def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -
 
 
 def _fetched(watch: int, is_ours: Callable[[str], bool]) -> list[str]:
-    """Who the next event is of; nobody if it is of another mount, or the process has ended meanwhile."""
+    """Who the next event is of; nobody if it is of another mount, of this process, or of one that has ended meanwhile.
+
+    This process opens the file of each event: of an overlay, the kernel tells of the layer below, too.
+    """
     *_, opened, process = EVENT.unpack(os.read(watch, EVENT.size))
     if opened >= 0:
         through = number_of(Path(f"/proc/self/fdinfo/{opened}"))
         os.close(opened)
-        if not is_ours(through):
+        if process == os.getpid() or not is_ours(through):
             return []
     time.sleep(PAUSE_S)
     try:

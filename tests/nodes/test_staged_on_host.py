@@ -174,7 +174,7 @@ def test_readers_of_what_is_staged_notice_no_fault(job: Job, deployed: Any, tmp_
 
     def another_heap() -> None:
         told = ended(job("playbooks/plan.yml", "playbooks/services.yml", alluxio_overrides={"fuse.heap": "448Mi"}))
-        assert "fuse-part stays as it was planned before, read by python3 (" in " ".join(told.split())
+        assert "fuse-part.service stays as it was planned before, read by python3 (" in " ".join(told.split())
 
     inside(f"mkdir {READERS}")
     with groups(tmp_path, digests(f"{SOURCE}/whole"), staged("part"), command, started) as readers:

@@ -69,6 +69,13 @@ def test_who_holds_one_for_microseconds_is_told(point: Path) -> None:
         assert number in told(point, seconds=1)
 
 
+def test_who_looks_is_told_as_no_reader(tmp_path: Path) -> None:
+    """Each event opens its file once more, also in the layers below, which are looked at, too."""
+    with composition("data-only overlay", tmp_path) as point, reader(FOR_MICROSECONDS, point / FILE) as number:
+        (found,) = opens.openers([str(point), str(tmp_path / "media")], 1, lambda _: True)
+        assert number in found
+
+
 def test_who_opened_while_others_were_looked_at_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel has told of it, and the look takes longer than it was to last."""
     pause, seconds = 0.25, 2.0
