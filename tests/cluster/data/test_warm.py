@@ -152,8 +152,8 @@ def test_one_node_alone_does_what_is_asked_of_it(
     assert copies(job, nodes) == [0, len(sizes)]
     succeed(warm(job, limit=here, into="stage"))
     assert copies(job, nodes) == [len(sizes)] * len(nodes)
-    succeed(warm(job, limit=here, evict=True))
-    succeed(warm(job, limit=here))
+    succeed(warm(job, limit=here, into="workers", evict=True))
+    succeed(warm(job, limit=here, into="workers"))
     (loaded,) = last(job, [here])
     assert (loaded["state"], loaded["done_files"]) == ("done", len(sizes))
     assert tasks(job, other) == before
