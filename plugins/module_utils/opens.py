@@ -46,9 +46,9 @@ def openers(points: list[str], seconds: float, is_ours: Callable[[str], bool]) -
 
 
 def _fetched(watch: int, is_ours: Callable[[str], bool]) -> list[str]:
-    """Who the next event is of; nobody if it is of another mount, of this process, or of one that has ended meanwhile.
+    """The process that opened the file of the next event; none if that is on another mount, or the process has ended.
 
-    This process opens the file of each event: of an overlay, the kernel tells of the layer below, too.
+    It is never this one, which opens the file of each event: of an overlay, the kernel tells of the layer below, too.
     """
     *_, opened, process = EVENT.unpack(os.read(watch, EVENT.size))
     if opened >= 0:

@@ -77,13 +77,16 @@ def look(root: str, deadline: float, marker: dict[str, str] | None = None) -> So
 def _count(root: str, deadline: float) -> Source:
     sizes = Sizes()
     folders = [root]
+    late = _state("ok", "not counted: too many files for the time allowed")
     while folders:
         folder = folders.pop()
+        if time.monotonic() > deadline:  # empty folders have no entries to look at it
+            return late
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if time.monotonic() > deadline:
-                        return _state("ok", "not counted: too many files for the time allowed")
+                        return late
                     if hidden_name(entry.name) or has_control_character(entry.name) or unreadable_name(entry.name):
                         continue
                     if entry.is_dir(follow_symlinks=False):

@@ -20,10 +20,12 @@ def java(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
 
 
-def flag_sets() -> set[tuple[str, ...]]:
-    """The JVM flags of every service of a plan, each set once."""
+def flag_sets() -> list[tuple[str, ...]]:
+    """The JVM flags of each of the five services of a plan."""
     services = plan(local()).nodes["localhost"].values()
-    return {tuple(service["jvm_flags"].amount) for service in services if "jvm_flags" in service}
+    found = [tuple(service["jvm_flags"].amount) for service in services if "jvm_flags" in service]
+    assert len(found) == 5
+    return found
 
 
 def test_the_known_keys_are_those_of_the_jars() -> None:

@@ -97,7 +97,7 @@ def groups(
     what comes before its seed.
     """
     rest = digests.keys() - staged
-    assert 0 < len(rest) < len(digests)
+    assert 0 < len(rest) < len(digests) // 2
     read = {COPY: (WHOLE, digests.keys()), STAGED: (PART, staged), REST: (PART, rest)}
     with ExitStack() as stack:
         found = {}

@@ -283,7 +283,8 @@ def policy_probe(
 ) -> PolicyProbe:
     """What tells whether a cluster enforces NetworkPolicy, tried from the last of the hosts to the first.
 
-    address: of the server; tries: of the client, two at least; log: of the client; failure: why there is none.
+    address: of the server. tries: how often the client tries, twice at least. log: what the client said; failure: why
+    it said nothing.
     """
     into = cluster["namespace"]
     shape = {"deployment": deployment, "into": into, "image": image, "pull_secrets": cluster["pull_secrets"]}

@@ -124,7 +124,7 @@ def fuse_pod(job: Job, node: str, dataset: str = "imagenet") -> str:
 
 
 def exhaust_memory(job: Job, pod: str) -> None:
-    """A file in memory, of nobody's process, takes what the container may have: FUSE is the largest process left."""
+    """Fills a file in memory until the container has no more: the kernel ends FUSE, its largest process."""
     (container,) = job.cluster.pods(NAME)[pod]["spec"]["containers"]
     size = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) - 64
     fill = f"mount -t tmpfs -o size={size}m tmpfs /tmp && exec cat /dev/zero >/tmp/zeros"

@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import sources
@@ -37,6 +38,21 @@ def test_a_folder_that_takes_longer_than_allowed_is_not_counted_and_does_not_han
         (tmp_path / str(number)).write_bytes(b"x")
     monkeypatch.setattr(sources, "hidden_name", lambda _: time.sleep(0.1))
     assert state(tmp_path, budget=0.2) == ("ok", "not counted: too many files for the time allowed")
+
+
+def test_empty_folders_that_take_longer_than_allowed_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.scandir
+
+    def slow(folder: str) -> Any:
+        time.sleep(0.1)
+        return really(folder)
+
+    for number in range(20):
+        (tmp_path / str(number)).mkdir()
+    monkeypatch.setattr(os, "scandir", slow)
+    assert state(tmp_path, budget=0.5) == ("ok", "not counted: too many files for the time allowed")
 
 
 def test_a_file_that_a_user_cannot_read_is_told(tmp_path: Path) -> None:
