@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -150,9 +152,10 @@ def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]
     if generations.record(folder, generation) is not None:
         return iter(())
     made = _Made(folder, generation)
-    return staging.lacking(
+    rows = staging.lacking(
         wanted.manifest, made.files, wanted.rights, former=made.former, same=made.same, window=window
     )
+    return ((row["path"], row["size"]) for row in rows if not row.get("left_out"))
 
 
 def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf")) -> staging.Staged:
@@ -170,6 +173,18 @@ def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf"))
     Path(wanted.folder, COMING).write_text(generation, encoding="utf-8")
     copied, _ = _copy(wanted, generation, seconds, window)
     return copied
+
+
+def give_up_unfinished(wanted: Wanted) -> None:
+    """Removes what there is of the wanted copy, which found no room: others need the medium, too.
+
+    A copy that is whole, or that its path shows, stays; so does what a task chose, which stages as much as there is.
+    """
+    folder, generation = Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted)
+    shown = generations.view(wanted.folder, wanted.path, mount_table.read_mounts())
+    is_shown = shown is not None and shown.generation == generation
+    if not wanted.chosen and not is_shown and generations.record(folder, generation) is None:
+        shutil.rmtree(folder / generation, ignore_errors=True)
 
 
 def seen(folder: str, path: str) -> dict[str, Any]:
@@ -256,6 +271,8 @@ def _copy(
 ) -> tuple[staging.Staged, staging.Part | None]:
     made = _Made(Path(wanted.folder), generation)
     part = _part(wanted)
+    if not wanted.chosen and not Path(made.files).exists():
+        _refuse_without_room(wanted, made, part)
     copied = staging.stage(
         wanted.manifest,
         wanted.source,
@@ -270,6 +287,20 @@ def _copy(
         window=window,
     )
     return copied, part
+
+
+def _refuse_without_room(wanted: Wanted, made: _Made, part: staging.Part | None) -> None:
+    """OSError, before anything is written, where a copy cannot fit."""
+    chosen = part.paths if part else None
+    rows = staging.lacking(
+        wanted.manifest, made.files, wanted.rights, former=made.former, same=made.same, chosen=chosen
+    )
+    needed = sum(-(-row["size"] // staging.BLOCK) * staging.BLOCK for row in rows)
+    medium = os.statvfs(next(one for one in Path(made.files).parents if one.exists()))
+    free = medium.f_bfree * medium.f_frsize
+    if needed > free:
+        said = f"{os.strerror(errno.ENOSPC)}: {needed} bytes are to be copied, and {free} are free"
+        raise OSError(errno.ENOSPC, said, wanted.folder)
 
 
 def _part(wanted: Wanted) -> staging.Part | None:

@@ -101,16 +101,20 @@ def stage(
     whether or not it has their digests. bandwidth: bytes that all processes copy in a second, 0 without a limit.
     window: the files that are copied now.
 
-    Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError.
+    Files that are not what the manifest says are left out and stand in `problems`; a full medium is an OSError, after
+    which it holds no file without its name.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for left in Path(folder).glob(f"{PART}*"):
-        left.unlink()
+    _discard(folder)
 
     def copy_share(numbers: list[int]) -> Staged:
         limit = pace.Pace(bandwidth / processes)
         copier = _Copier(source, folder, rights, numbers[0], former, same=same, limit=limit)
-        return copier.copy_all(_rows(manifest, numbers[0], processes, chosen, window), seconds)
+        try:
+            return copier.copy_all(_rows(manifest, numbers[0], processes, chosen, window), seconds)
+        except OSError:
+            copier.discard()
+            raise
 
     shares = reader.fork_map(
         copy_share,
@@ -127,13 +131,19 @@ def stage(
 
 
 def lacking(
-    manifest: str, folder: str, rights: Rights, *, former: Sequence[str], same: Sequence[str], window: Window
-) -> Iterator[tuple[str, int]]:
-    """Path and size of a window's files that a copy lacks and would have to read; arguments as of `stage`."""
+    manifest: str,
+    folder: str,
+    rights: Rights,
+    *,
+    former: Sequence[str],
+    same: Sequence[str],
+    chosen: frozenset[str] | None = None,
+    window: Window = WHOLE,
+) -> Iterator[dict[str, Any]]:
+    """Rows of files that a copy lacks and would have to read; arguments as of `stage`."""
     copier = _Copier("", folder, rights, 0, former, same=same, limit=pace.Pace(0))
-    for row in _rows(manifest, 0, 1, None, window):
-        if row["type"] == "file" and not row.get("left_out") and copier.lacks(row):
-            yield row["path"], row["size"]
+    rows = _rows(manifest, 0, 1, chosen, window)
+    return (row for row in rows if row["type"] == "file" and copier.lacks(row))
 
 
 def disown_wrong(folder: str, processes: int) -> list[str]:
@@ -281,6 +291,10 @@ class _Copier:
         self._name()
         return Staged(files, size, of_source, copied, complete, problems[:MAX_PROBLEMS])
 
+    def discard(self) -> None:
+        """Removes the files that it has not named."""
+        _discard(str(self._folder), f"{self._number}-")
+
     def lacks(self, row: dict[str, Any]) -> bool:
         """Whether a file would have to be read to be copied."""
         path = self._folder / row["path"]
@@ -362,6 +376,12 @@ class _Copier:
         os.chown(path, self._rights.uid, self._rights.gid)
         path.chmod(self._rights.mode & 0o555)
         self._made.add(path)
+
+
+def _discard(folder: str, of: str = "") -> None:
+    """Removes files without a name of their own; of: how the names begin that one process gives them."""
+    for left in Path(folder).glob(f"{PART}{of}*"):
+        left.unlink()
 
 
 def _no_link(path: str, flags: int) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,10 @@ former:
 """
 
 
+FULL = (
+    ". It must hold the copy, and what the one before it has that differs. Make room, or run site.yml again: its plan"
+    " goes by what is free, and stages a part where it may"
+)
 WANTED = [field.name for field in dataclasses.fields(stages.Wanted)]
 
 
@@ -160,12 +165,22 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
-    with assignments.alone(said["assignments"]):
+    with assignments.alone(said["assignments"]), _given_up_where_full(wanted):
         assignments.assign(said["assignments"], wanted)
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
     if text := str(kept.former):
         module.warn(f"{wanted.path}: {text}")
     return _right(module, _answer(kept), kept)
+
+
+@contextmanager
+def _given_up_where_full(wanted: stages.Wanted) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            stages.give_up_unfinished(wanted)
+        raise
 
 
 def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[str, Any]:
@@ -176,7 +191,7 @@ def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[s
         return {"changed": False, "lacking": count}
     if module.check_mode:
         return {"changed": any(stages.lacking(wanted, part))}
-    with assignments.alone(said["assignments"]):
+    with assignments.alone(said["assignments"]), _given_up_where_full(wanted):
         copied = stages.bring(wanted, part, said["seconds"] or float("inf"))
     staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
     return _right(module, {"changed": copied.copied > 0, "complete": copied.complete, "staged": staged}, copied)
@@ -245,8 +260,7 @@ def main() -> None:
     try:
         answer = present(module) if module.params["state"] == "present" else absent(module)
     except OSError as error:
-        full = f": {module.params['folder']} must hold the copy, and what the one before it has that differs"
-        module.fail_json(msg=f"{error}{full if error.errno == errno.ENOSPC else ''}")
+        module.fail_json(msg=f"{error}{FULL if error.errno == errno.ENOSPC else ''}")
     except (ValueError, stages.NotMountedError, compositions.InUseError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**answer)

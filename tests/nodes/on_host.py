@@ -72,13 +72,13 @@ def unlike(before: Path, after: Path) -> str:
 
 
 @contextmanager
-def debian12() -> Iterator[str]:
-    """A Debian 12 without Java and libfuse."""
+def debian12(*options: str) -> Iterator[str]:
+    """A Debian 12 without Java and libfuse; options: more of `podman run`."""
     subprocess.run(["tests/lab/node/build", "bookworm"], cwd=CHECKOUT, check=True)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alluxio-fuse/apt/bookworm-host"
     cache.mkdir(parents=True, exist_ok=True)
     packages = f"--volume={cache}:/var/cache/apt/archives"
-    up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages]
+    up = ["tests/lab/node/up", NODE, "localhost/alluxio-fuse-node:bookworm", packages, *options]
     subprocess.run(up, cwd=CHECKOUT, check=True)
     try:
         yield NODE

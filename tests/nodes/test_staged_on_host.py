@@ -16,16 +16,17 @@ import trees
 from bundle import CHECKOUT, latest, until
 from on_host import NODE, changed, changed_tasks, debian12, digests, ended, inside, played, podman, snapshot, unlike
 from readers import READING
-from staged import REST, groups
+from staged import REST, Groups, groups
 
 STAGE = {"whole": "require", "part": "auto"}
-SOURCE, READERS = "/srv/sets", "/srv/readers"
+SOURCE, READERS, DISK = "/srv/sets", "/srv/readers", "/srv/disk"
 DEPLOYED = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services", "warm")]
 UNIT = "alluxio-fuse"
 KEEPER, RUNNER = f"{UNIT}-stage", f"{UNIT}-warm"
 COMMAND = "/var/lib/alluxio-fuse/warm/alluxio-warm"
 #: Capabilities: CHOWN, DAC_OVERRIDE, FOWNER, SYS_PTRACE and SYS_ADMIN; DAC_READ_SEARCH.
 STAGES, READS = {0, 1, 3, 19, 21}, {2}
+PARTS = ("fuse-whole", "fuse-part", "stage")
 LARGE = {name for name in trees.FILES if name.startswith("big/")}
 #: The node's memory holds one of the sets, and of the other the small files and some of the large ones.
 SAID: dict[str, Any] = {
@@ -35,6 +36,15 @@ SAID: dict[str, Any] = {
     ],
     "alluxio_cache_tiers": [{"medium": "memory", "budget": "140Mi"}],
 }
+#: What the node has of memory. Training takes as many as it is told, and tells how many it has.
+MIB, NODE_MIB, KILLED = 1 << 20, 3072, 137
+TRAINING = """
+import sys
+held = []
+for number in range(int(sys.argv[1])):
+    held.append(bytes([1]) * (1 << 20))
+    print(len(held), flush=True)
+"""
 Job = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -43,8 +53,11 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A node with two folders of the same files."""
     folder = tmp_path_factory.mktemp("set")
     trees.fill(folder)
-    with debian12() as name:
-        inside(f"mkdir {SOURCE}")
+    with debian12(f"--memory={NODE_MIB}m", f"--memory-swap={NODE_MIB}m") as name:
+        inside(f"mkdir {SOURCE} {DISK}")
+        inside(
+            f"truncate --size=260M {DISK}.ext4 && mkfs.ext4 -qm0 {DISK}.ext4 && mount --options loop {DISK}.ext4 {DISK}"
+        )
         for dataset in STAGE:
             podman("cp", str(folder), f"{name}:{SOURCE}/{dataset}")
         inside(f"chmod --recursive a+rX {SOURCE}")
@@ -146,13 +159,15 @@ def test_the_keeper_is_killed(deployed: Any) -> None:
     assert is_right("whole")
 
 
-def test_readers_of_what_is_staged_notice_no_fault(job: Job, deployed: Any, tmp_path: Path) -> None:
-    """FUSE, which serves the rest of the part, comes back by itself, or once it is let go."""
-    names = {part: f"{UNIT}-{part}" for part in ("fuse-whole", "fuse-part", "stage")}
+def started() -> dict[str, str]:
+    """When each unit that serves the datasets was started."""
+    show = "systemctl show --property ExecMainStartTimestampMonotonic --value"
+    return {part: inside(f"{show} {UNIT}-{part}") for part in PARTS}
 
-    def started() -> dict[str, str]:
-        show = "systemctl show --property ExecMainStartTimestampMonotonic --value"
-        return {part: inside(f"{show} {unit}") for part, unit in names.items()}
+
+@pytest.fixture
+def readers(deployed: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Groups]:
+    """They read until the test ends. Their tables are printed then, and kept in runs/."""
 
     def brought(file: Path) -> str:
         there = f"{READERS}/{file.parent.name}-{file.name}"
@@ -162,11 +177,24 @@ def test_readers_of_what_is_staged_notice_no_fault(job: Job, deployed: Any, tmp_
     def command(dataset: str, digests: Path) -> list[str]:
         return ["podman", "exec", NODE, "python3", brought(READING), path(dataset), brought(digests)]
 
+    inside(f"mkdir {READERS}")
+    try:
+        with groups(tmp_path, digests(f"{SOURCE}/whole"), staged("part"), command, started) as found:
+            yield found
+    finally:
+        inside(f"pkill --full reading[.]py; rm -r {READERS}")
+    (CHECKOUT / f"runs/{request.node.name}.md").write_text(f"{found.tables()}\n")
+    print(f"\n{found.tables()}")
+
+
+def test_readers_of_what_is_staged_notice_no_fault(job: Job, readers: Groups) -> None:
+    """FUSE, which serves the rest of the part, comes back by itself, or once it is let go."""
+
     def kill(*parts: str) -> None:
-        inside(f"kill -KILL {' '.join(main_pid(names[part]) for part in parts)}")
+        inside(f"kill -KILL {' '.join(main_pid(f'{UNIT}-{part}') for part in parts)}")
 
     def hang() -> None:
-        inside(f"kill -STOP {main_pid(names['fuse-part'])}")
+        inside(f"kill -STOP {main_pid(f'{UNIT}-fuse-part')}")
         said = job("playbooks/status.yml")
         assert said.returncode == 2
         assert "part: the FUSE process is there and does not answer" in said.stdout
@@ -176,20 +204,47 @@ def test_readers_of_what_is_staged_notice_no_fault(job: Job, deployed: Any, tmp_
         told = ended(job("playbooks/plan.yml", "playbooks/services.yml", alluxio_overrides={"fuse.heap": "448Mi"}))
         assert "fuse-part.service stays as it was planned before, read by python3 (" in " ".join(told.split())
 
-    inside(f"mkdir {READERS}")
-    with groups(tmp_path, digests(f"{SOURCE}/whole"), staged("part"), command, started) as readers:
-        try:
-            done = readers.drill("FUSE killed -9", lambda: kill("fuse-whole", "fuse-part"))
-            assert "ENOTCONN" in done[REST].saw
-            assert done[REST].restarted == ["fuse-part", "fuse-whole"]
-            assert readers.drill("FUSE hung, unstuck", hang)[REST].restarted == ["fuse-part"]
-            assert readers.drill("keeper killed -9", lambda: kill("stage"))[REST].restarted == ["stage"]
-            assert readers.drill("another value of FUSE", another_heap)[REST].restarted == ["fuse-whole"]
-        finally:
-            inside(f"pkill --full reading[.]py; rm -r {READERS}")
-    (CHECKOUT / "runs/faults_staged_on_host.md").write_text(f"{readers.tables()}\n")
-    print(f"\n{readers.tables()}")
+    done = readers.drill("FUSE killed -9", lambda: kill("fuse-whole", "fuse-part"))
+    assert "ENOTCONN" in done[REST].saw
+    assert done[REST].restarted == ["fuse-part", "fuse-whole"]
+    assert readers.drill("FUSE hung, unstuck", hang)[REST].restarted == ["fuse-part"]
+    assert readers.drill("keeper killed -9", lambda: kill("stage"))[REST].restarted == ["stage"]
+    assert readers.drill("another value of FUSE", another_heap)[REST].restarted == ["fuse-whole"]
+
+
+def test_without_readers_the_planned_value_comes_back(job: Job, deployed: Any) -> None:
     assert changed(job(*DEPLOYED)) > 0
+
+
+def test_training_takes_more_than_its_share(job: Job, readers: Groups) -> None:
+    """The kernel ends it, and no service, and readers go on. With a copy given up, it gets what it needs."""
+
+    def takes(wanted: int) -> tuple[int, int]:
+        """How training ended, and how many MiB it got."""
+        done = podman("exec", NODE, "python3", "-c", TRAINING, str(wanted))
+        return done.returncode, int(done.stdout.split()[-1])
+
+    def used() -> int:
+        """Bytes of the memory that copies lie in."""
+        return int(inside("df --block-size=1 --output=used /var/lib/alluxio-fuse/stage").split()[-1])
+
+    def too_much() -> None:
+        status, got = takes(NODE_MIB)
+        needs.append(got + size // 2 // MIB)
+        assert status == KILLED
+        assert takes(needs[0])[0] == KILLED
+
+    def given_up() -> None:
+        before = used()
+        ended(job("playbooks/warm.yml", alluxio_warm={"datasets": ["whole"], "into": "stage", "evict": True}))
+        until("the memory is back", lambda: used() <= before - size)
+        assert takes(needs[0]) == (0, needs[0])
+
+    size, needs = sum(trees.FILES.values()), list[int]()
+    assert readers.drill("training killed for memory, twice", too_much)[REST].restarted == []
+    assert readers.drill("the whole copy given up for it", given_up)[REST].restarted == []
+    assert readers.drill("and staged again", lambda: ended(job("playbooks/warm.yml")))[REST].restarted == []
+    assert staged("whole") == trees.FILES.keys()
 
 
 def test_after_a_restart_it_is_staged_again(deployed: Any) -> None:
@@ -213,6 +268,31 @@ def test_tasks_give_up_and_stage(job: Job, deployed: Any) -> None:
     assert staged("whole") == trees.FILES.keys()
     assert is_right("whole")
     assert {one["state"] for one in json.loads(inside(f"{COMMAND} list --json"))} == {"done"}
+
+
+def test_a_disk_that_others_fill(job: Job, deployed: Any) -> None:
+    """FUSE serves what did not fit, and the next plan goes by what is free."""
+    disk = {"alluxio_cache_tiers": [{"medium": "ssd", "path": f"{DISK}/copies"}]}
+    ended(job(*DEPLOYED[:-1], **disk))
+    inside(f"fallocate --length 100MiB {DISK}/theirs")
+    try:
+        full = job("playbooks/warm.yml", **disk)
+        assert full.returncode != 0
+        assert "No space left on device" in full.stdout
+        assert mount_type(path("part")) == "ext4"
+        assert mount_type(path("whole")).startswith("fuse")
+        assert is_right("whole")
+        ended(job(*DEPLOYED, **disk))
+        assert mount_type(path("whole")) == "ext4"
+        assert mount_type(path("part")) == "overlay"
+        assert is_right("whole")
+        assert is_right("part")
+    finally:
+        inside(f"rm {DISK}/theirs")
+    ended(job(*DEPLOYED, **disk))
+    assert mount_type(path("part")) == "ext4"
+    assert is_right("part")
+    assert changed(job(*DEPLOYED)) > 0
 
 
 def test_drift_finds_none(job: Job, deployed: Any) -> None:

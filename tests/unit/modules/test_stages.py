@@ -273,6 +273,52 @@ def test_links_are_not_staged_in_part(part: stages.Wanted, tmp_path: Path) -> No
         stages.keep(part)
 
 
+@pytest.fixture
+def medium(whole: stages.Wanted) -> Iterator[Path]:
+    """A medium of its own for the copy, which holds it and a little more."""
+    folder = Path(whole.folder)
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "medium", str(folder)], check=True)
+    yield folder
+    end(folder)
+
+
+def fill(medium: Path) -> None:
+    """Others leave room for one of the large files."""
+    (medium / "theirs").write_bytes(bytes(25 << 20))
+
+
+def test_a_copy_without_room_is_not_begun(whole: stages.Wanted, medium: Path) -> None:
+    fill(medium)
+    with pytest.raises(OSError, match=r"No space left on device: \d+ bytes are to be copied, and \d+ are free"):
+        stages.keep(whole)
+    assert [one.name for one in medium.iterdir()] == ["theirs"]
+    assert kind(whole) == "source"
+
+
+def test_the_keeper_leaves_a_medium_to_who_fills_it(whole: stages.Wanted, medium: Path, tmp_path: Path) -> None:
+    folder = str(tmp_path / "assignments")
+    assignments.assign(folder, whole)
+    assert keeper.Keeper(folder, seconds=-1.0).go_round()
+    fill(medium)
+    (said,) = keeper.Keeper(folder).go_round()
+    assert "No space left on device" in said
+    assert [one.name for one in medium.iterdir()] == ["theirs"]
+    reads_right(whole)
+    (medium / "theirs").unlink()
+    assert keeper.Keeper(folder).go_round() == [f"{whole.path}: all {SMALL + LARGE} files staged"]
+    reads_right(whole)
+
+
+def test_a_copy_that_is_shown_stays_where_mending_it_finds_no_room(whole: stages.Wanted) -> None:
+    stages.keep(whole)
+    found = shown(whole)
+    assert found
+    generations.drop_record(Path(whole.folder), found.generation)
+    stages.give_up_unfinished(whole)
+    reads_right(whole)
+
+
 def test_the_keeper_heals_what_is_assigned(part: stages.Wanted, tmp_path: Path) -> None:
     folder = str(tmp_path / "assignments")
     kept = keeper.Keeper(folder)

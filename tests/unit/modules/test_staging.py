@@ -171,6 +171,7 @@ def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> No
     (source / "huge").write_bytes(bytes(20 << 20))
     with pytest.raises(OSError, match="No space left"):
         stage(save(source, tmp_path / "manifest.jsonl"), source, memory)
+    assert not list(memory.glob(f"{staging.PART}*"))
 
 
 def test_each_call_copies_some_however_many_are_there(
