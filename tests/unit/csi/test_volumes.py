@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,16 @@ def test_a_second_publication_changes_nothing(node: Node, client: Client) -> Non
     client.unpublish(node.target("p1"))
     assert not node.seen("p1").exists()
     client.unpublish(node.target("p1"))
+
+
+def test_publications_at_the_same_time_make_one_mount(node: Node, client: Client) -> None:
+    node.serve("imagenet")
+    with ThreadPoolExecutor(4) as calls:
+        list(calls.map(client.publish, [node.target("p1")] * 4))
+    many = mounted(node, node.seen("p1"))
+    client.unpublish(node.target("p1"))
+    client.publish(node.target("p1"))
+    assert mounted(node, node.seen("p1")) == many
 
 
 def test_giving_a_volume_back_leaves_the_dataset_and_other_pods(node: Node, client: Client) -> None:
