@@ -26,9 +26,8 @@ SPEC = "alluxio-fuse/spec"  # digest of what a pod of ours was made from
 LAST_LINES = 15
 FORGET_S = "30"
 ASK_FUSE = ("stat", "--cached=never")  # the kernel remembers the path for hours, and FUSE would not be asked
-UNDER_WAY_S = (
-    5.0  # an answer of the master that was under way may bring the former number back: names are forgotten twice
-)
+# An answer of the master that was under way may bring the former number back: names are forgotten twice.
+UNDER_WAY_S = 5.0
 PATIENCE_S = 60.0  # with an API server that is being upgraded, or has too much to do
 
 
