@@ -5,7 +5,6 @@ It runs for as long as the node is up, beside FUSE, from a copy of these modules
 
 from __future__ import annotations
 
-import errno
 import sys
 import time
 from pathlib import Path
@@ -47,8 +46,6 @@ class Keeper:
             return str(error)
         except (OSError, ValueError, RuntimeError, compositions.InUseError) as error:
             self._until[wanted.path] = _now() + WAIT_S
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                stages.give_up_unfinished(wanted)
             return str(error)
         if kept.problems:
             self._until[wanted.path] = _now() + WAIT_S

@@ -175,18 +175,6 @@ def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf"))
     return copied
 
 
-def give_up_unfinished(wanted: Wanted) -> None:
-    """Removes what there is of the wanted copy, which found no room: others need the medium, too.
-
-    A copy that is whole, or that its path shows, stays; so does what a task chose, which stages as much as there is.
-    """
-    folder, generation = Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted)
-    shown = generations.view(wanted.folder, wanted.path, mount_table.read_mounts())
-    is_shown = shown is not None and shown.generation == generation
-    if not wanted.chosen and not is_shown and generations.record(folder, generation) is None:
-        shutil.rmtree(folder / generation, ignore_errors=True)
-
-
 def seen(folder: str, path: str) -> dict[str, Any]:
     """{shows, files, bytes, readers, kept, scrub}: what the path of a dataset shows, what is staged, and who reads it.
 
@@ -269,24 +257,37 @@ class _Made:
 def _copy(
     wanted: Wanted, generation: str, seconds: float, window: staging.Window = staging.WHOLE
 ) -> tuple[staging.Staged, staging.Part | None]:
+    """What a task chose is copied as far as there is room; of anything else, the whole or nothing."""
     made = _Made(Path(wanted.folder), generation)
     part = _part(wanted)
     if not wanted.chosen and not Path(made.files).exists():
         _refuse_without_room(wanted, made, part)
-    copied = staging.stage(
-        wanted.manifest,
-        wanted.source,
-        made.files,
-        wanted.rights,
-        processes=wanted.processes,
-        seconds=seconds,
-        former=made.former,
-        chosen=part.paths if part else None,
-        same=made.same,
-        bandwidth=wanted.bandwidth,
-        window=window,
-    )
+    try:
+        copied = staging.stage(
+            wanted.manifest,
+            wanted.source,
+            made.files,
+            wanted.rights,
+            processes=wanted.processes,
+            seconds=seconds,
+            former=made.former,
+            chosen=part.paths if part else None,
+            same=made.same,
+            bandwidth=wanted.bandwidth,
+            window=window,
+        )
+    except OSError as error:
+        if error.errno == errno.ENOSPC and not wanted.chosen:
+            _give_up_unfinished(wanted, generation)
+        raise
     return copied, part
+
+
+def _give_up_unfinished(wanted: Wanted, generation: str) -> None:
+    """Removes what there is of a copy that found no room: others need the medium, too. One that is shown stays."""
+    shown = generations.view(wanted.folder, wanted.path, mount_table.read_mounts())
+    if shown is None or shown.generation != generation:
+        shutil.rmtree(Path(wanted.folder) / generation, ignore_errors=True)  # it may not be there yet
 
 
 def _refuse_without_room(wanted: Wanted, made: _Made, part: staging.Part | None) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -165,22 +164,12 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
-    with assignments.alone(said["assignments"]), _given_up_where_full(wanted):
+    with assignments.alone(said["assignments"]):
         assignments.assign(said["assignments"], wanted)
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
     if text := str(kept.former):
         module.warn(f"{wanted.path}: {text}")
     return _right(module, _answer(kept), kept)
-
-
-@contextmanager
-def _given_up_where_full(wanted: stages.Wanted) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            stages.give_up_unfinished(wanted)
-        raise
 
 
 def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[str, Any]:
@@ -191,7 +180,7 @@ def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[s
         return {"changed": False, "lacking": count}
     if module.check_mode:
         return {"changed": any(stages.lacking(wanted, part))}
-    with assignments.alone(said["assignments"]), _given_up_where_full(wanted):
+    with assignments.alone(said["assignments"]):
         copied = stages.bring(wanted, part, said["seconds"] or float("inf"))
     staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
     return _right(module, {"changed": copied.copied > 0, "complete": copied.complete, "staged": staged}, copied)

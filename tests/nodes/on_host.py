@@ -84,6 +84,7 @@ def debian12(*options: str) -> Iterator[str]:
         yield NODE
     finally:
         podman("rm", "--force", "--time", "1", NODE)
+        (CHECKOUT / "oom").unlink(missing_ok=True)  # conmon tells of a process that was killed for memory
 
 
 def played(playbook: str, extra: Path, said: dict[str, Any], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -274,49 +274,55 @@ def test_links_are_not_staged_in_part(part: stages.Wanted, tmp_path: Path) -> No
 
 
 @pytest.fixture
-def medium(whole: stages.Wanted) -> Iterator[Path]:
-    """A medium of its own for the copy, which holds it and a little more."""
-    folder = Path(whole.folder)
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "medium", str(folder)], check=True)
-    yield folder
-    end(folder)
+def tight(whole: stages.Wanted, tmp_path: Path) -> Iterator[stages.Wanted]:
+    """It has a medium of its own, which holds the copy and a little more."""
+    medium = tmp_path / "medium"
+    medium.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "medium", str(medium)], check=True)
+    yield replace(whole, folder=str(medium / "set"))
+    end(medium)
 
 
-def fill(medium: Path) -> None:
-    """Others leave room for one of the large files."""
-    (medium / "theirs").write_bytes(bytes(25 << 20))
+def fill(wanted: stages.Wanted, size: int) -> Path:
+    """Others write a file of so many MiB to the medium."""
+    theirs = Path(wanted.folder).with_name("theirs")
+    theirs.write_bytes(bytes(size << 20))
+    return theirs
 
 
-def test_a_copy_without_room_is_not_begun(whole: stages.Wanted, medium: Path) -> None:
-    fill(medium)
+def test_a_copy_without_room_is_not_begun(tight: stages.Wanted) -> None:
+    fill(tight, 25)
     with pytest.raises(OSError, match=r"No space left on device: \d+ bytes are to be copied, and \d+ are free"):
-        stages.keep(whole)
-    assert [one.name for one in medium.iterdir()] == ["theirs"]
-    assert kind(whole) == "source"
+        stages.keep(tight)
+    assert staged_generations(tight) == []
+    assert kind(tight) == "source"
 
 
-def test_the_keeper_leaves_a_medium_to_who_fills_it(whole: stages.Wanted, medium: Path, tmp_path: Path) -> None:
+def test_the_keeper_leaves_a_medium_to_who_fills_it(tight: stages.Wanted, tmp_path: Path) -> None:
     folder = str(tmp_path / "assignments")
-    assignments.assign(folder, whole)
+    assignments.assign(folder, tight)
     assert keeper.Keeper(folder, seconds=-1.0).go_round()
-    fill(medium)
+    assert len(staged_generations(tight)) == 1
+    theirs = fill(tight, 25)
     (said,) = keeper.Keeper(folder).go_round()
     assert "No space left on device" in said
-    assert [one.name for one in medium.iterdir()] == ["theirs"]
-    reads_right(whole)
-    (medium / "theirs").unlink()
-    assert keeper.Keeper(folder).go_round() == [f"{whole.path}: all {SMALL + LARGE} files staged"]
-    reads_right(whole)
+    assert staged_generations(tight) == []
+    reads_right(tight)
+    theirs.unlink()
+    assert keeper.Keeper(folder).go_round() == [f"{tight.path}: all {SMALL + LARGE} files staged"]
+    reads_right(tight)
 
 
-def test_a_copy_that_is_shown_stays_where_mending_it_finds_no_room(whole: stages.Wanted) -> None:
-    stages.keep(whole)
-    found = shown(whole)
-    assert found
-    generations.drop_record(Path(whole.folder), found.generation)
-    stages.give_up_unfinished(whole)
-    reads_right(whole)
+def test_a_copy_that_is_shown_stays_where_mending_it_finds_no_room(tight: stages.Wanted) -> None:
+    stages.keep(tight)
+    there, (generation,) = copies(tight), staged_generations(tight)
+    (generation / "files/large0").write_bytes(b"x" * LARGE_BYTES)
+    scrub.keep_record(generation, scrub.Compared(wrong=["large0"]))
+    fill(tight, 10)
+    with pytest.raises(OSError, match="No space left on device"):
+        stages.keep(tight)
+    assert kind(tight) == "whole"
+    assert copies(tight) == there
 
 
 def test_the_keeper_heals_what_is_assigned(part: stages.Wanted, tmp_path: Path) -> None:
