@@ -5,6 +5,7 @@ usage: python3 scripts/tools.py [helm|go|python|juicefs|rclone]...        (defau
 The last line printed is the folder to put on PATH. environment: XDG_CACHE_HOME, and the own variables of pip and Go.
 """
 
+import fcntl
 import gzip
 import io
 import json
@@ -119,9 +120,16 @@ def add_pip() -> None:
 
 
 def main(wanted: list[str]) -> None:
-    """Installs what is missing; a tool's stamp is the line that pinned it."""
+    """Installs what is missing. Of two at once the second waits: checkouts share the user's cache."""
     BIN.mkdir(parents=True, exist_ok=True)
-    wanted = wanted or ["helm"]
+    with (CACHE / ".tools.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install(wanted or ["helm"])
+    print(BIN)
+
+
+def install(wanted: list[str]) -> None:
+    """Installs what is missing; a tool's stamp is the line that pinned it."""
     for name in ["go", *wanted] if "python" in wanted else wanted:
         requirement, stamp = pinned(PACKAGES[name]), BIN / f".{name}.pin"
         if stamp.exists() and stamp.read_text() == requirement:
@@ -137,7 +145,6 @@ def main(wanted: list[str]) -> None:
         print(f"tools: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
     if "python" in wanted:
         add_pip()
-    print(BIN)
 
 
 if __name__ == "__main__":
