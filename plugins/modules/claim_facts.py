@@ -14,10 +14,10 @@ short_description: count what a claim holds, in a pod that sees it
 description:
   - Counts the files of the folder as the user that it runs as, in the shape of the node facts' C(sources).
   - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out. Nothing is written.
+  - Counting ends without a result after a minute.
 options:
   source: {description: "C(pvc://claim) or C(pvc://claim/folder), as the dataset says it.", type: str, required: true}
   folder: {description: Where the pod sees it., type: path, required: true}
-  limit_s: {description: Seconds after which counting ends without a result., type: int, default: 60}
 author: [alluxio-fuse]
 extends_documentation_fragment:
   - alluxio.fuse.looks
@@ -43,6 +43,8 @@ facts:
   returned: always
 """
 
+LIMIT_S = 60
+
 
 def main() -> None:
     """Entry point of the module."""
@@ -50,12 +52,11 @@ def main() -> None:
         argument_spec={
             "source": {"type": "str", "required": True},
             "folder": {"type": "path", "required": True},
-            "limit_s": {"type": "int", "default": 60},
         },
         supports_check_mode=True,
     )
     params = module.params
-    facts = read_source(f"file://{params['folder']}", os.geteuid(), params["limit_s"])
+    facts = read_source(f"file://{params['folder']}", os.geteuid(), LIMIT_S)
     module.exit_json(changed=False, source=params["source"], facts=facts)
 
 

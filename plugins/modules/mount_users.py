@@ -11,6 +11,7 @@ module: mount_users
 short_description: Says who would be disturbed by reading from a mount
 description:
   - Lists processes with files of the mount open or mapped, in containers too, and GPUs that compute; changes nothing.
+  - It looks for two seconds, as a reader may open a file only now and then.
   - Touches no file of the mount, so a dead one does not hang it.
 author: [alluxio-fuse]
 options:
@@ -18,10 +19,6 @@ options:
     description: The mount point, or a folder above FUSE mounts.
     type: path
     required: true
-  seconds:
-    description: How long to look, as a reader may open a file only now and then; all that were seen are told.
-    type: float
-    default: 2
   known:
     description: Who else uses it, as something else than the node tells; they come first in the answer.
     type: list
@@ -50,18 +47,19 @@ readers:
   returned: always
 """
 
+LOOK_S = 2.0
+
 
 def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(
         argument_spec={
             "path": {"type": "path", "required": True},
-            "seconds": {"type": "float", "default": 2},
             "known": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
-    found = users.readers_at(module.params["path"], mount_table.read_mounts(), module.params["seconds"])
+    found = users.readers_at(module.params["path"], mount_table.read_mounts(), LOOK_S)
     readers = [*module.params["known"], *found]
     module.exit_json(changed=False, users=[*readers, *users.busy_gpus()], readers=readers)
 

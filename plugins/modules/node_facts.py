@@ -22,7 +22,7 @@ options:
     elements: path
     default: []
   sources:
-    description: Dataset sources; the C(file://) ones are looked at, others are for the controller to ask.
+    description: Dataset sources. Files of C(file://) ones are counted for at most 20 s; the controller asks others.
     type: list
     elements: str
     default: []
@@ -51,10 +51,6 @@ options:
     description: The user that reads the sources.
     type: int
     default: 1000
-  source_budget:
-    description: Seconds after which counting the files of one source is given up.
-    type: float
-    default: 20.0
 author: [alluxio-fuse]
 extends_documentation_fragment:
   - alluxio.fuse.ownership
@@ -101,6 +97,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     units,
 )
 
+SOURCE_BUDGET_S = 20.0
+
 
 def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     """The facts of this node in the shape of `alluxio_fuse.plan.facts`."""
@@ -128,12 +126,10 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "mount_points": {path: mount_table.mount_point_state(seen, path) for path in parameters["mount_points"]},
         "taken": claims.taken(record, parameters["claims"], beside(parameters["mount_points"])),
         "sources": {
-            url: sources.read_source(
-                url, parameters["service_uid"], parameters["source_budget"], parameters["markers"].get(url)
-            )
+            url: sources.read_source(url, parameters["service_uid"], SOURCE_BUDGET_S, parameters["markers"].get(url))
             for url in local
         }
-        | {one["source"]: exports.try_export(one, users, parameters["source_budget"]) for one in parameters["exports"]},
+        | {one["source"]: exports.try_export(one, users, SOURCE_BUDGET_S) for one in parameters["exports"]},
         "key_files": sources.unreadable(parameters["key_files"], parameters["service_uid"]),
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
@@ -163,7 +159,6 @@ def main() -> None:
             "key_files": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "service_uid": {"type": "int", "default": 1000},
-            "source_budget": {"type": "float", "default": 20.0},
         },
         supports_check_mode=True,
     )

@@ -8,7 +8,8 @@ module: unit_restart
 short_description: Restarts a unit of systemd, and waits until all that answered before answers again
 description:
   - Reads systemd's files anew and restarts the unit. Then waits until its main process stays, and until every Unix
-    socket on which that process listened before, and every URL that answered before, answers again.
+    socket on which that process listened before, and every URL that answered before, answers again. It fails after
+    two minutes.
 attributes:
   check_mode:
     support: full
@@ -23,10 +24,6 @@ options:
     type: list
     elements: str
     default: []
-  timeout_s:
-    description: Seconds to wait at most.
-    type: int
-    default: 120
 author: [alluxio-fuse]
 """
 
@@ -52,6 +49,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.alluxio.fuse.plugins.module_utils import system, units
 
 LOOKS_S = 1.0
+TIMEOUT_S = 120
 
 
 def systemctl(*arguments: str) -> str:
@@ -81,15 +79,14 @@ def main() -> None:
         argument_spec={
             "unit": {"type": "str", "required": True},
             "urls": {"type": "list", "elements": "str", "default": []},
-            "timeout_s": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
     )
-    unit, timeout_s = module.params["unit"], module.params["timeout_s"]
+    unit = module.params["unit"]
     if module.check_mode:
         module.exit_json(changed=True)
     before = units.answering(unit, module.params["urls"])
-    wrong = systemctl("daemon-reload") or systemctl("restart", unit) or wait(unit, before, timeout_s)
+    wrong = systemctl("daemon-reload") or systemctl("restart", unit) or wait(unit, before, TIMEOUT_S)
     if wrong:
         look = f"on the node, `systemctl status {unit}` and `journalctl --unit {unit}` say why"
         module.fail_json(msg=f"{unit} was restarted and is not back: {wrong}. Do: {look}; then run again")
