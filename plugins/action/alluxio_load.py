@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_load import parse
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import arguments, heading, progress
 
 POLL_S = 3
@@ -80,7 +80,9 @@ class ActionModule(ActionBase):
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise AnsibleActionFail(str(error)) from None
+    """Progress as Alluxio prints it: a sentence, then one line of JSON."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            job: dict[str, Any] = json.loads(line)
+            return job
+    raise AnsibleActionFail(f"alluxio fs load --progress said: {text}")

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from typing import Any
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     assignments,
     compositions,
-    forgetting,
     generations,
     keeper,
     known_digests,
@@ -31,15 +30,15 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     source_folder,
     stages,
     staging,
+    windows,
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.owning_object import OwningObject
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_load import Load
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
 
-ALLUXIO = ["/opt/alluxio/bin/alluxio"]
 ASSIGNMENTS, MANIFESTS, MEMORY, COPY = "assignments", "manifests", "stage", "copy"
 WAIT_S = 10.0  # after what went wrong
-Errors = (OSError, ValueError, compositions.InUseError)
+Errors = (OSError, ValueError, compositions.InUseError, stages.NotMountedError)
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,19 @@ class Dataset:
 
 
 class Stager:
-    """The datasets of a release on one node. state: the folder of what it knows, and of copies in memory."""
+    """The datasets of a release on one node.
 
-    def __init__(self, state: str, datasets: Sequence[Dataset], alluxio: Sequence[str] = ALLUXIO) -> None:
+    state: the folder of what it knows, and of copies in memory. holds: bytes that the smallest worker holds.
+    """
+
+    def __init__(
+        self, state: str, datasets: Sequence[Dataset], holds: int, client: windows.Client = WorkerClient
+    ) -> None:
         self._state, self._datasets = Path(state), {one.path: one for one in datasets}
         self._assignments = str(self._state / ASSIGNMENTS)
         self._keeper = keeper.Keeper(self._assignments)
-        self._loads = {one.path: Load(alluxio, f"/{one.name}") for one in datasets}
+        self._holds, self._client = holds, client
+        self._copies: dict[str, Iterator[str]] = {}
         self._pending = set(self._datasets)
         self._until: dict[str, float] = {}
         self._wanted: dict[str, tuple[Wanted, str]] = {}
@@ -88,6 +93,7 @@ class Stager:
 
     def remove(self) -> None:
         """Takes away all that is staged here, from readers, too. What is known goes first, as a kill may leave half."""
+        self._copies.clear()  # nothing is loaded any more
         paths = {*self._datasets, *(one.path for one in assignments.assigned(self._assignments))}
         for path in paths:
             while compositions.withdraw(path, in_use=True):  # of two, where a former pod was killed between them
@@ -109,6 +115,7 @@ class Stager:
                 ready, lines[path] = self._prepare(self._datasets[path])
             except Errors as error:
                 ready, lines[path] = False, self._waits(path, error)
+                self._copies.pop(path, None)
             if ready:
                 self._pending.remove(path)
         return lines
@@ -140,11 +147,10 @@ class Stager:
             return True, said
         if not stages.is_made(wanted):
             self._assign(shown)
-            ended, loaded = self._loads[dataset.path].step()
-            if not ended:
-                return False, loaded
-            forgetting.forget(dataset.source)  # else FUSE reads the store: it listed when no worker held a block
-            said = "; ".join(filter(None, [loaded, said]))
+            if dataset.path not in self._copies:
+                self._copies[dataset.path] = windows.copy(wanted, f"/{dataset.name}", self._holds, self._client)
+            if far := next(self._copies[dataset.path], ""):
+                return False, far
         self._assign(wanted)
         return True, said
 
@@ -271,13 +277,13 @@ class EndedError(BaseException):
     """The pod is to end, whatever it does."""
 
 
-def main(said: str) -> None:
-    """Goes on until the pod is to end."""
+def main(said: str, holds: str) -> None:
+    """Goes on until the pod is to end. said: state, object and datasets, as JSON; holds: of the smallest worker."""
     about: Mapping[str, Any] = json.loads(said)
     datasets = [Dataset(**one) for one in about["datasets"]]
     release = OwningObject(about["object"])
     with assignments.alone(about["state"]):  # the former pod may still take away what it had
-        stager = Stager(about["state"], datasets)
+        stager = Stager(about["state"], datasets, int(holds))
         _go_on(stager, release)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if release.is_gone():
@@ -302,4 +308,4 @@ def _go_on(stager: Stager, release: OwningObject) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -147,19 +147,25 @@ def is_made(wanted: Wanted) -> bool:
 
 
 def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]:
-    """Path and size of a window's files that the node lacks of a dataset which it stages whole."""
+    """Path and size of a window's files that the node is to stage and lacks."""
     folder, generation = Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted)
     if generations.record(folder, generation) is not None:
         return iter(())
-    made = _Made(folder, generation)
+    made, part = _Made(folder, generation), _part(wanted)
     rows = staging.lacking(
-        wanted.manifest, made.files, wanted.rights, former=made.former, same=made.same, window=window
+        wanted.manifest,
+        made.files,
+        wanted.rights,
+        former=made.former,
+        same=made.same,
+        chosen=part.paths if part else None,
+        window=window,
     )
     return ((row["path"], row["size"]) for row in rows if not row.get("left_out"))
 
 
 def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf")) -> staging.Staged:
-    """Copies a window of a dataset that is staged whole, for so long.
+    """Copies a window of what is staged, for so long.
 
     The path shows what it showed, and the source where it showed nothing. NotMountedError without that.
     """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import queue
+import fcntl
+import os
+import selectors
 import subprocess
-import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import IO, NamedTuple, cast
 from urllib.parse import quote
 
@@ -17,7 +19,9 @@ PROGRAM = "alluxio.image.Warm"
 OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-Dalluxio.user.metadata.cache.enabled=false")
 #: Of compilers the one that costs little. Digests want the other one.
 SMALL = ("-XX:TieredStopAtLevel=1",)
-AHEAD = 1000  # answers that wait to be looked at
+F_SETPIPE_SZ = 1031  # `fcntl` has it from Python 3.10 on
+AHEAD_BYTES = 1 << 20  # of files to ask for, and of answers, while nobody looks
+READ_BYTES = 1 << 16
 TICK_S = 1.0
 ALGORITHMS = {reader.SHA256: "SHA-256", reader.MD5: "MD5"}  # as Java calls them
 DIFFERS = "and the manifest says"  # in what is said of a file of another size
@@ -49,59 +53,55 @@ class WorkerClient:
     def __init__(self, verb: str, threads: int, bandwidth: int, command: Sequence[str] = COMMAND) -> None:
         options = OPTIONS if verb == "compare" else (*OPTIONS, *SMALL)
         arguments = [*command, PROGRAM, *options, verb, str(threads), str(bandwidth)]
-        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._in, self._out = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
-        self._answers: queue.Queue[bytes | None] = queue.Queue(AHEAD)
-        self._ended = threading.Event()
+        for pipe in (self._in, self._out):
+            os.set_blocking(pipe.fileno(), False)
+            with suppress(PermissionError):  # a user may have too many large ones
+                fcntl.fcntl(pipe, F_SETPIPE_SZ, AHEAD_BYTES)
 
     def ask(self, files: Iterator[File]) -> Iterator[Answer | None]:
         """What became of each file, in any order; None now and then, where nothing is known for a while.
 
-        A process that ends early leaves files without an answer.
+        A process that ends early leaves files without an answer. There is no thread: who asks may fork meanwhile.
         """
-        threading.Thread(target=self._write, args=(files,), daemon=True).start()
-        threading.Thread(target=self._read, daemon=True).start()
-        while True:
-            try:
-                line = self._answers.get(timeout=TICK_S)
-            except queue.Empty:
-                yield None
-                continue
-            if line is None:
-                return
-            yield parse(line)
+        lines, said = map(_line, files), b""
+        waiting = next(lines, b"")
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(self._out, selectors.EVENT_READ)
+            pipes.register(self._in, selectors.EVENT_WRITE)
+            while True:
+                ready = [key.fileobj for key, _ in pipes.select(TICK_S)]
+                if self._in in ready and (waiting := self._write(waiting) or next(lines, b"")) == b"":
+                    pipes.unregister(self._in)
+                    self._in.close()
+                if self._out in ready:
+                    more = self._out.read(READ_BYTES)
+                    if not more:
+                        return
+                    *whole, said = (said + more).split(b"\n")
+                    yield from map(parse, whole)
+                if not ready:
+                    yield None
 
     def end(self) -> None:
         """Ends the process, whatever it does; what workers are reading they finish."""
-        self._ended.set()
         self._process.kill()
         self._process.wait()
+        self._in.close()
+        self._out.close()
 
-    def _write(self, files: Iterator[File]) -> None:
+    def _write(self, line: bytes) -> bytes:
+        """What is left to be written of a line; nothing, where the process has ended."""
         try:
-            with self._in as stream:
-                for file in files:
-                    path = quote(file.path, safe="/", errors="surrogateescape")
-                    line = f"{file.number}\t{file.size}\t{ALGORITHMS[file.algorithm]}\t{path}\n"
-                    stream.write(line.encode("ascii"))
-        except (BrokenPipeError, ValueError):
-            return  # it was ended
+            return line[self._in.write(line) or 0 :]
+        except BrokenPipeError:
+            return b""
 
-    def _read(self) -> None:
-        with self._out as stream:
-            for line in stream:
-                if not self._put(line):
-                    return
-        self._put(None)
 
-    def _put(self, line: bytes | None) -> bool:
-        while not self._ended.is_set():
-            try:
-                self._answers.put(line, timeout=TICK_S)
-            except queue.Full:
-                continue
-            return True
-        return False
+def _line(file: File) -> bytes:
+    path = quote(file.path, safe="/", errors="surrogateescape")
+    return f"{file.number}\t{file.size}\t{ALGORITHMS[file.algorithm]}\t{path}\n".encode("ascii")
 
 
 def parse(line: bytes) -> Answer:

@@ -32,7 +32,7 @@ def staging(objects: dict[Any, Object], name: str = NAME) -> Object:
 
 def said(objects: dict[Any, Object]) -> tuple[dict[str, Any], list[Dataset]]:
     """What the program is told: all, and the datasets as it takes them."""
-    about = json.loads(staging(objects)["args"][-1])
+    about = json.loads(staging(objects)["args"][-2])
     return about, [Dataset(**one) for one in about["datasets"]]
 
 
@@ -94,20 +94,25 @@ def test_limits_hold_copies_in_memory_alone(objects: dict[Any, Object]) -> None:
     assert resources["limits"]["memory"] == resources["requests"]["memory"] == f"{(4 << 10) + 768}Mi"
 
 
+def memory(quota: str) -> Object:
+    return {"medium": "memory", "quota": quota, "emptyDir": {}}
+
+
 def test_each_pool_stages(helm: Helm) -> None:
     stage = {"medium": "memory", "size": "4Gi"}
-    label = {"nodeSelector": {"gpu": "t4"}}
+    label, a100 = ({"nodeSelector": {"gpu": gpu}} for gpu in ("t4", "a100"))
     made = helm.objects(
         values={
             "datasets": [{"name": "imagenet", "source": "s3://datasets/imagenet", "stage": stage}],
-            "worker": label,
+            "worker": {**label, "tiers": [memory("512Mi"), memory("256Mi")]},
             "fuse": label,
-            "pools": [{"name": "a100", **{key: {"nodeSelector": {"gpu": "a100"}} for key in ("worker", "fuse")}}],
+            "pools": [{"name": "a100", "worker": {**a100, "tiers": [memory("640Mi")]}, "fuse": a100}],
         }
     )
     (one,) = made["DaemonSet", f"{NAME}-stage-a100"]["spec"]["template"]["spec"]["containers"]
-    assert json.loads(one["args"][-1])["object"].endswith(f"/{NAME}-stage-a100")
+    assert json.loads(one["args"][-2])["object"].endswith(f"/{NAME}-stage-a100")
     names = {f"{NAME}-stage", f"{NAME}-stage-a100"}
+    assert one["args"][-1] == staging(made)["args"][-1] == str(640 << 20)  # all copy in the same windows
     assert set(made["Role", SA]["rules"][0]["resourceNames"]) == names
     assert names <= {name for kind, name in made if kind == "DaemonSet"}
     assert made["DaemonSet", f"{NAME}-stage-a100"]["spec"]["template"]["spec"]["nodeSelector"]["gpu"] == "a100"

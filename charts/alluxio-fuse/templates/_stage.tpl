@@ -57,7 +57,7 @@
 {{- $_ = set $stage "alone" true -}}
 {{- $_ = set $stage "folders" $folders -}}
 {{- $_ = set $stage "command" (list "-m" "ansible_collections.alluxio.fuse.plugins.module_utils.chart_stage" $said) -}}
-{{- $_ = set $stage "env" (dict "PYTHONPATH" "/opt/alluxio/programs" "PYTHONDONTWRITEBYTECODE" "1" "ALLUXIO_USER_JAVA_OPTS" "-Xmx128m") -}}
+{{- $_ = set $stage "env" (dict "PYTHONPATH" "/opt/alluxio/programs" "PYTHONDONTWRITEBYTECODE" "1") -}}
 {{- $_ = set $stage "resources" (dict "requests" (dict "cpu" $stage.resources.requests.cpu "memory" $amount) "limits" (dict "memory" $amount)) -}}
 {{- end -}}
 {{ toYaml $stage }}

@@ -20,6 +20,17 @@ tier-{{ .medium }}-{{ .index }}
 {{ toYaml $levels }}
 {{- end }}
 
+{{- /* Bytes that a worker of the pool with the smallest ones holds. Takes what "alluxio.pools" fills. */ -}}
+{{- define "alluxio.smallestWorker" -}}
+{{- $smallest := 0 -}}
+{{- range .roots -}}
+{{- $holds := 0 -}}
+{{- range .Values.worker.tiers -}}{{- $holds = add $holds (include "alluxio.bytes" .quota | int64) -}}{{- end -}}
+{{- $smallest = ternary $holds (min $smallest $holds) (eq (int64 $smallest) 0) -}}
+{{- end -}}
+{{ $smallest }}
+{{- end }}
+
 {{- define "alluxio.tierProperties" -}}
 {{- $levels := include "alluxio.tierLevels" . | fromYamlArray -}}
 alluxio.worker.tieredstore.levels: {{ len $levels | quote }}

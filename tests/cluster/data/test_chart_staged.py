@@ -1,4 +1,4 @@
-"""What the chart alone stages, in the lab: from the store once, under readers whom no death of FUSE reaches, and gone.
+"""What the chart alone stages, in the lab: in windows, under readers whom no death of FUSE reaches, and gone.
 
 The order matters: the last test uninstalls.
 """
@@ -20,6 +20,8 @@ from test_chart import SMALL, delete_pods, namespace_with_keys, remove, start_re
 NAMESPACE, STAGE, FUSE = "staged", "stage", "fuse-imagenet"
 STATE, ROOT = f"/var/lib/{NAMESPACE}/cache-alluxio-fuse", f"/mnt/{NAMESPACE}/cache-alluxio-fuse"
 DISK = "/var/cache/chart-staged"
+#: Of each of two workers: together they hold three quarters of the set.
+QUOTA, WINDOWS = "96Mi", 6
 ALL = "cd /data/data && find . -type f -print0 | xargs -0 -n 100 sha256sum"
 
 
@@ -30,7 +32,8 @@ def expected(cluster: Cluster) -> dict[str, str]:
 
 def said(cluster: Cluster, **stage: Any) -> Object:
     """A release whose dataset has this `stage`, or none."""
-    given = values(cluster, stage={"overhead": "512Mi"})
+    tiers = [{**one, "quota": QUOTA} for one in SMALL["worker"]["tiers"]]
+    given = values(cluster, stage={"overhead": "640Mi"}, worker={"tiers": tiers})
     staged = [{**one, "stage": stage} if stage else one for one in given["datasets"]]
     return {**given, "datasets": staged, "fuse": SMALL["fuse"]}
 
@@ -102,6 +105,8 @@ def test_every_node_reads_its_copy_and_the_store_was_read_once(
     size = sum(path.stat().st_size for path in Path(cluster.settings["lab_sample"]).rglob("*") if path.is_file())
     print(f"the store sent {sent / size:.2f} times the set's bytes for {len(readers(cluster))} nodes")
     assert sent < 1.1 * size
+    for name in cluster.pods(NAMESPACE, STAGE):
+        assert f"window {WINDOWS} of {WINDOWS}: " in cluster.kubectl(f"--namespace={NAMESPACE}", "logs", name)
 
 
 def test_who_may_read_is_as_the_dataset_says(cluster: Cluster, sent: int) -> None:

@@ -1,8 +1,7 @@
-"""What the chart alone stages, on real mounts; a script stands in for Alluxio's command line, a tmpfs for FUSE."""
+"""What the chart alone stages, on real mounts; a program stands in for Alluxio's client, a tmpfs for FUSE."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import warm_program
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
     chart_stage,
     forgetting,
@@ -17,37 +17,29 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     mount_table,
     stages,
     staging,
-    worker_load,
+    windows,
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.chart_stage import Dataset, Stager
 from manifests import save
+from warmed import Warmed
 
 FILES, BYTES = 30, 100_000
 ROOM = 4 << 20  # all of them, and a tmpfs holds whole pages
+HOLDS = 2 * FILES * BYTES  # of a worker
 URI = "s3://bucket/set"
-#: Says what `alluxio fs load --progress --format JSON` of 2.9.6 says, without keys that nobody reads; keeps each call.
-ALLUXIO = """#!/bin/sh
-echo "$@" >>{calls}
-case "$*" in
-  *--progress*) echo 'Progress for loading path /set:'; cat {answer} ;;
-  *--submit*) [ ! -e {down} ] || {{ echo 'no master' >&2; exit 1; }} ;;
-esac
-"""
 
 
 class Node:
     """A node's folders, its FUSE mount, and a release that stages one dataset there."""
 
     def __init__(self, top: Path) -> None:
-        self.top, self.down = top, top / "down"
-        self.calls, self.answer = top / "calls", top / "answer"
+        self.top, self.holds = top, HOLDS
         self.forgot: list[str] = []  # mount points whose FUSE was told to forget
-        self.alluxio = top / "alluxio"
-        self.alluxio.write_text(ALLUXIO.format(calls=self.calls, answer=self.answer, down=self.down))
-        self.alluxio.chmod(0o755)
-        self.load("SUCCEEDED")
-        for folder in ("source", "mnt/set/data"):
+        self.alluxio = Warmed("", top / "alluxio")
+        for folder in ("source", "mnt/set/data", "alluxio/store/set"):
             (top / folder).mkdir(parents=True)
+        for name, content in right().items():
+            (self.alluxio.store / name).write_bytes(content)
         self.dataset = Dataset(
             name="set",
             uri=URI,
@@ -61,14 +53,14 @@ class Node:
             mode="0750",
         )
 
-    def load(self, state: str, failed: int = 0) -> None:
-        """What Alluxio says of the load from now on."""
-        said = {"mJobState": state, "mProcessedFileCount": FILES, "mFailedFileCount": failed}
-        self.answer.write_text(json.dumps(said) + "\n")
+    @property
+    def away(self) -> Path:
+        """A file that says that the store does not answer."""
+        return self.alluxio.alluxio / "away"
 
     def stager(self, *datasets: Dataset) -> Stager:
         """The program of a pod, as it starts."""
-        return Stager(str(self.top / "state"), datasets or [self.dataset], [str(self.alluxio)])
+        return Stager(str(self.top / "state"), datasets or [self.dataset], self.holds, self.alluxio.client)
 
     def serve(self, name: str = "source", files: int = FILES) -> None:
         """FUSE mounts the dataset."""
@@ -94,7 +86,6 @@ class Node:
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
     monkeypatch.setattr(chart_stage, "WAIT_S", 0.0)
-    monkeypatch.setattr(worker_load, "POLL_S", 0.0)
     made = Node(tmp_path)
     monkeypatch.setattr(forgetting, "forget", made.forgot.append)
     yield made
@@ -114,18 +105,23 @@ def right(files: int = FILES) -> dict[str, bytes]:
     return {f"file{number}": bytes([number]) * BYTES for number in range(files)}
 
 
-def test_a_dataset_is_shown_loaded_and_copied(node: Node) -> None:
-    node.load("RUNNING")
+@pytest.fixture
+def slow(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file takes so long to load that it is said how far it is."""
+    monkeypatch.setattr(windows, "FAR_S", 0.01)
+    (node.alluxio.alluxio / "slow").write_text("0.03")
+
+
+def test_a_dataset_is_shown_loaded_and_copied(node: Node, slow: None) -> None:
     stager = node.stager()
     assert f"nothing is mounted at {node.dataset.source} yet" in go(stager, 1)
     assert node.shows() == "nothing"
     node.serve()
-    assert f"workers load it, {FILES} files so far" in go(stager, 2)
+    assert f"workers load it, 1 of {FILES} files so far" in go(stager, 1)
     assert node.shows() == "source"
     assert digests(node) == right()
     assert node.forgot == []
-    node.load("SUCCEEDED")
-    said = go(stager)
+    said = go(stager, FILES + 10)
     assert node.forgot == [node.dataset.source]
     assert f"workers loaded {FILES} files" in said
     assert f"all {FILES} files staged" in said
@@ -134,7 +130,7 @@ def test_a_dataset_is_shown_loaded_and_copied(node: Node) -> None:
     medium = mount_table.mount_at(mount_table.read_mounts(), str(node.top / "state/stage/set"))
     assert medium
     assert medium["type"] == "tmpfs"
-    assert node.calls.read_text().splitlines()[:2] == ["fs loadMetadata -R /set", "fs load /set --submit"]
+    assert sorted(node.alluxio.reads()) == sorted(f"set/{name}" for name in right())
 
 
 def test_the_digest_of_a_copy_is_of_its_first_read(node: Node) -> None:
@@ -149,42 +145,72 @@ def test_the_next_pod_finds_what_is_there(node: Node) -> None:
     """Without FUSE, and without a load: the copy is whole."""
     node.serve()
     go(node.stager())
-    calls = node.calls.read_text()
+    node.away.touch()
     subprocess.run(["umount", node.dataset.source], check=True)
     again = go(node.stager())
     assert f"all {FILES} files staged" in again
     assert node.shows() == "whole"
     assert digests(node) == right()
-    assert node.calls.read_text() == calls
 
 
 def test_what_workers_could_not_load_is_said_and_copied(node: Node) -> None:
-    node.load("SUCCEEDED", failed=3)
+    for number in range(3):
+        (node.alluxio.store / f"file{number}").unlink()
     node.serve()
-    assert "3 files failed; what they do not hold, each node reads from the store" in go(node.stager())
+    said = f"workers loaded {FILES - 3} files, 3 failed; what they do not hold, each node reads from the store"
+    assert said in go(node.stager())
     assert node.shows() == "whole"
+    assert digests(node) == right()
 
 
-def test_a_load_that_the_master_forgot_is_asked_for_again(node: Node) -> None:
-    node.answer.write_text("Load for path '/set' not found.\n")
+def test_a_store_that_is_away_is_asked_again(node: Node) -> None:
+    node.away.touch()
     node.serve()
     stager = node.stager()
-    assert "Load for path '/set' not found." in go(stager, 2)
-    node.load("STOPPED")
-    assert f"workers loaded {FILES} files, and the load has stopped; what they do not hold" in go(stager)
-    assert node.calls.read_text().count("--submit") >= 2
-    assert node.shows() == "whole"
-
-
-def test_a_master_that_is_away_is_asked_again(node: Node) -> None:
-    node.down.touch()
-    node.serve()
-    stager = node.stager()
-    assert "alluxio fs load /set: no master" in go(stager, 2)
+    assert "workers do not load it: the store does not answer" in go(stager, 2)
     assert node.shows() == "source"
-    node.down.unlink()
+    node.away.unlink()
     go(stager)
     assert node.shows() == "whole"
+
+
+def test_a_program_that_ends_is_started_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.serve()
+    stager = node.stager()
+    with monkeypatch.context() as patched:
+        patched.setattr(warm_program, "__file__", "/dev/null")
+        assert "workers do not load it: the program that asks them ended" in go(stager, 2)
+    go(stager)
+    assert node.shows() == "whole"
+
+
+def test_what_workers_do_not_hold_at_once_is_copied_in_windows(node: Node, slow: None) -> None:
+    node.holds = FILES * BYTES // 2
+    node.serve()
+    said = go(node.stager(), 2 * FILES)
+    assert "window 1 of 4: workers load it, 1 of " in said
+    assert f"workers loaded {FILES} files" in said
+    assert node.forgot == [node.dataset.source] * 4
+    assert digests(node) == right()
+
+
+def test_nodes_that_go_together_have_the_store_read_once(node: Node) -> None:
+    """Workers hold half of the set, and have given up the first windows when the last ones are copied."""
+    (node.alluxio.alluxio / "room").write_text(str(FILES * BYTES // 2))
+    other = Node(node.top / "other")
+    other.alluxio = node.alluxio
+    nodes = (node, other)
+    for one in nodes:
+        one.holds = FILES * BYTES // 2
+        one.serve()
+    stagers = [one.stager() for one in nodes]
+    for _ in range(8):
+        for stager in stagers:
+            go(stager, 1)
+    assert [one.shows() for one in nodes] == ["whole"] * 2
+    assert [digests(one) for one in nodes] == [right()] * 2
+    assert sorted(node.alluxio.reads()) == sorted(f"set/{name}" for name in right())
+    assert len([*node.alluxio.workers.iterdir()]) <= FILES // 2
 
 
 def test_what_does_not_fit_is_staged_in_part(node: Node) -> None:
@@ -193,6 +219,7 @@ def test_what_does_not_fit_is_staged_in_part(node: Node) -> None:
     said = go(node.stager())
     assert "stage.size is 1,048,576: a part, small files first" in said
     assert node.shows() == "part"
+    assert 0 < len(node.alluxio.reads()) < FILES
     assert digests(node) == right()
 
 
@@ -211,7 +238,7 @@ def test_another_size_is_taken_under_readers(node: Node, size: int, kind: str, s
     """More room keeps the copy, and less makes another one."""
     node.serve()
     go(node.stager())
-    file, calls = Path(node.dataset.path) / "file3", node.calls.read_text()
+    file, told = Path(node.dataset.path) / "file3", len(node.forgot)
     with file.open("rb") as held:
         before = os.fstat(held.fileno())
         node.dataset = replace(node.dataset, size=size)
@@ -221,7 +248,7 @@ def test_another_size_is_taken_under_readers(node: Node, size: int, kind: str, s
         assert node.shows() == kind
         assert held.read() == right()["file3"]
         assert os.path.samestat(file.stat(), before) == same
-    assert (node.calls.read_text() == calls) == same
+    assert (len(node.forgot) == told) == same  # nothing is loaded
     assert digests(node) == right()
 
 
@@ -281,9 +308,9 @@ def test_half_a_removal_leaves_no_half_a_copy(node: Node, monkeypatch: pytest.Mo
     assert digests(node) == right()
 
 
-def test_what_fuse_mounts_in_the_place_of_a_copy_stays(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fuse_mounts_in_the_place_of_a_copy_stays(node: Node) -> None:
     """A dataset that is staged no longer, and that FUSE served meanwhile."""
-    node.load("RUNNING")
+    node.away.touch()
     node.serve()
     go(node.stager())
     assert node.shows() == "source"
@@ -312,7 +339,6 @@ def test_all_goes_with_the_release(node: Node, rounds: int) -> None:
     node.serve()
     before = [mount["point"] for mount in mount_table.read_mounts()]
     stager = node.stager()
-    node.load("SUCCEEDED" if rounds > 1 else "RUNNING")
     go(stager, rounds)
     held = (Path(node.dataset.path) / "file3").open("rb") if rounds else None
     stager.remove()

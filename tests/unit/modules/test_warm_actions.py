@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.alluxio.fuse.plugins.action import alluxio_load, read_pass
-from ansible_collections.alluxio.fuse.plugins.module_utils import worker_load
 from ansible_collections.alluxio.fuse.plugins.modules import measurements
 
 
@@ -24,12 +23,12 @@ def test_measurements_of_another_cluster_are_forgotten_and_other_datasets_kept()
 
 def test_progress_is_found_below_the_sentence() -> None:
     text = 'Progress for loading path \'/sample\':\n{"mJobState":"RUNNING","mProcessedFileCount":3}\n'
-    assert worker_load.parse(text)["mProcessedFileCount"] == 3
+    assert alluxio_load._parsed(text)["mProcessedFileCount"] == 3
 
 
 def test_progress_that_is_none_is_shown() -> None:
-    with pytest.raises(ValueError, match="Load for path '/x' not found"):
-        worker_load.parse("Load for path '/x' not found.")
+    with pytest.raises(AnsibleActionFail, match="Load for path '/x' not found"):
+        alluxio_load._parsed("Load for path '/x' not found.")
 
 
 FULL = "Status code: 8, message: Failed to free 16777216 bytes space at location"
