@@ -1,4 +1,4 @@
-"""GPUs of a node: from nvidia-smi where the driver is loaded, else from the kernel's PCI tree."""
+"""GPUs of a node, and those at work: from nvidia-smi where the driver is loaded, else from the kernel's PCI tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, in_child
 
-QUERY = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version,mig.mode.current", "--format=csv,noheader,nounits"]
+FACTS = "name,memory.total,driver_version,mig.mode.current"
+UTILISATION = "index,utilization.gpu"
+BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
+TIMEOUT_S = 10.0
 PCI = "/sys/bus/pci/devices"
 NVIDIA = "0x10de"
 DISPLAY_CLASSES = ("0x0300", "0x0302")
@@ -37,7 +40,7 @@ Gpu = dict[str, Any]
 
 
 def parse_smi(text: str) -> tuple[list[Gpu], str | None]:
-    """([{model, memory, mig}], driver version) of nvidia-smi's CSV answer to QUERY; memory in bytes."""
+    """([{model, memory, mig}], driver version) of nvidia-smi's CSV answer to FACTS; memory in bytes."""
     gpus: list[Gpu] = []
     driver = None
     for line in text.splitlines():
@@ -60,17 +63,40 @@ def from_pci(root: str = PCI) -> list[Gpu]:
     return gpus
 
 
-def read_gpus(limit: float = 10.0) -> tuple[list[Gpu], str | None]:
+def read_gpus(limit: float = TIMEOUT_S) -> tuple[list[Gpu], str | None]:
     """(GPUs, driver version or None). The PCI tree answers when nvidia-smi is missing, fails or takes too long."""
-    answer = in_child(_ask_smi, limit)
-    return (from_pci(), None) if answer in (None, HUNG) else parse_smi(answer)
+    answer = _ask_smi(FACTS, limit)
+    return (from_pci(), None) if answer is None else parse_smi(answer)
 
 
-def _ask_smi() -> str | None:
-    try:
-        return subprocess.run(QUERY, stdout=subprocess.PIPE, check=True, text=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
+def busy_gpus() -> list[str]:
+    """GPUs that are at work; none where nobody can tell."""
+    answer = _ask_smi(UTILISATION, TIMEOUT_S)
+    return [] if answer is None else parse_utilisation(answer)
+
+
+def parse_utilisation(text: str) -> list[str]:
+    """GPUs that are at work, of nvidia-smi's CSV answer to UTILISATION."""
+    busy = []
+    for line in text.splitlines():
+        index, _, percent = (part.strip() for part in line.partition(","))
+        if percent.isdigit() and int(percent) > BUSY_PERCENT:
+            busy.append(f"GPU {index} ({percent}%)")
+    return busy
+
+
+def _ask_smi(fields: str, limit: float) -> str | None:
+    """nvidia-smi's answer; None where it is missing, fails or takes too long."""
+    query = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+
+    def ask() -> str | None:
+        try:
+            return subprocess.run(query, stdout=subprocess.PIPE, check=True, text=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            return None
+
+    answer: str | None = in_child(ask, limit)
+    return None if answer == HUNG else answer
 
 
 def _attribute(path: Path) -> str:

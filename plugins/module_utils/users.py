@@ -1,9 +1,8 @@
-"""Who works on a node: processes with files of a mount open, and GPUs that compute."""
+"""Who reads from a mount: processes that have files of it open or mapped, in containers, too."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -12,9 +11,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import Cop
 from ansible_collections.alluxio.fuse.plugins.module_utils.open_files import Mapped, name_of, opened, path_below_root
 from ansible_collections.alluxio.fuse.plugins.module_utils.opens import openers
 
-BUSY_PERCENT = 5  # of a GPU's time, above which it counts as busy
 STAGE = "alluxio-fuse-stage"  # what overlays of staged parts are called, before what of which FUSE mount they show
-QUERY = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
 TIMEOUT_S = 10.0
 
 
@@ -104,26 +101,3 @@ def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) 
 
     said = in_child(look, TIMEOUT_S) if points and any(paths.values()) else []
     return set() if said == HUNG else set(said)
-
-
-def parse_utilisation(text: str) -> list[str]:
-    """GPUs that are at work, of nvidia-smi's CSV answer to QUERY."""
-    busy = []
-    for line in text.splitlines():
-        index, _, percent = (part.strip() for part in line.partition(","))
-        if percent.isdigit() and int(percent) > BUSY_PERCENT:
-            busy.append(f"GPU {index} ({percent}%)")
-    return busy
-
-
-def busy_gpus() -> list[str]:
-    """GPUs that are at work; none where nobody can tell."""
-    answer = in_child(_ask_smi, TIMEOUT_S)
-    return [] if answer in (None, HUNG) else parse_utilisation(answer)
-
-
-def _ask_smi() -> str | None:
-    try:
-        return subprocess.run(QUERY, stdout=subprocess.PIPE, check=True, text=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    gpu,
     mount_table,
     users,
     warm_release,
@@ -183,7 +184,7 @@ def _at_work(folder: str) -> list[str]:
     """Processes that read a dataset, and GPUs that compute."""
     table = mount_table.read_mounts()
     paths = [place.roots[0] for place in warm_tasks.node(folder).datasets.values()]
-    return [*(one for path in paths for one in users.readers_at(path, table, OPENS_S)), *users.busy_gpus()]
+    return [*(one for path in paths for one in users.readers_at(path, table, OPENS_S)), *gpu.busy_gpus()]
 
 
 def _runner(folder: str) -> threading.Thread:

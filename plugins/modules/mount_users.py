@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import gpu, mount_table, users
 
 DOCUMENTATION = r"""
 module: mount_users
@@ -61,7 +61,7 @@ def main() -> None:
     )
     found = users.readers_at(module.params["path"], mount_table.read_mounts(), LOOK_S)
     readers = [*module.params["known"], *found]
-    module.exit_json(changed=False, users=[*readers, *users.busy_gpus()], readers=readers)
+    module.exit_json(changed=False, users=[*readers, *gpu.busy_gpus()], readers=readers)
 
 
 if __name__ == "__main__":

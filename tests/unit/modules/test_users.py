@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, users
+from ansible_collections.alluxio.fuse.plugins.module_utils import gpu, mount_table, users
 
 
 @pytest.mark.parametrize(
@@ -15,12 +15,12 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, u
     [("0, 97\n1, 0\n", ["GPU 0 (97%)"]), ("0, 3\n", []), ("0, [N/A]\n", []), ("", [])],
 )
 def test_a_gpu_at_work_is_told(text: str, busy: list[str]) -> None:
-    assert users.parse_utilisation(text) == busy
+    assert gpu.parse_utilisation(text) == busy
 
 
 def test_a_node_without_a_driver_has_no_busy_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert users.busy_gpus() == []
+    assert gpu.busy_gpus() == []
 
 
 def test_readers_below_a_folder_are_told_once_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
