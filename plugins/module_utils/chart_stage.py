@@ -6,6 +6,7 @@ all that it mounted and copied goes, too, also under readers, as FUSE mounts do;
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -38,7 +39,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import 
 
 ASSIGNMENTS, MANIFESTS, MEMORY, COPY = "assignments", "manifests", "stage", "copy"
 WAIT_S = 10.0  # after what went wrong
-Errors = (OSError, ValueError, compositions.InUseError, stages.NotMountedError)
+Errors = (OSError, ValueError, RuntimeError, compositions.InUseError, stages.NotMountedError)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class Stager:
         return self._until.get(path, 0.0) <= time.monotonic()
 
     def _waits(self, path: str, error: Exception) -> str:
-        self._until[path] = time.monotonic() + WAIT_S
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        self._until[path] = time.monotonic() + (keeper.WAIT_S if full else WAIT_S)
         return str(error)
 
     def _prepare(self, dataset: Dataset) -> tuple[bool, str]:
@@ -148,9 +150,12 @@ class Stager:
         if not stages.is_made(wanted):
             self._assign(shown)
             if dataset.path not in self._copies:
+                if self._copies:  # windows of two would push each other out of the workers
+                    return False, "another dataset is copied first"
                 self._copies[dataset.path] = windows.copy(wanted, f"/{dataset.name}", self._holds, self._client)
             if far := next(self._copies[dataset.path], ""):
                 return False, far
+            del self._copies[dataset.path]
         self._assign(wanted)
         return True, said
 

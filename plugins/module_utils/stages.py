@@ -164,6 +164,15 @@ def lacking(wanted: Wanted, window: staging.Window) -> Iterator[tuple[str, int]]
     return ((row["path"], row["size"]) for row in rows if not row.get("left_out"))
 
 
+def refuse(wanted: Wanted) -> None:
+    """NotMountedError without the mount that is copied from; OSError, before anything is written, without room."""
+    if mount_table.mount_at(mount_table.read_mounts(), wanted.source) is None:
+        raise NotMountedError(f"nothing is mounted at {wanted.source}, from which {wanted.path} comes")
+    made = _Made(Path(wanted.folder), _generation(next(reader.read_manifest(wanted.manifest)), wanted))
+    if not wanted.chosen and not Path(made.files).exists():
+        _refuse_without_room(wanted, made, _part(wanted))
+
+
 def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf")) -> staging.Staged:
     """Copies a window of what is staged, for so long.
 

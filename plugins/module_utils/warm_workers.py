@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import compress
 from typing import NamedTuple
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import reader, selection, warm_tasks, worker_client
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader, selection, warm_tasks
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Meant
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import Work
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
@@ -95,7 +95,7 @@ def _once(work: Work, verb: str, client: Client) -> Outcome:
 def _judged(verb: str, row: Meant, answer: Answer) -> tuple[str, bool]:
     """What is wrong with a file, and whether that may be otherwise another time."""
     if answer.failed:
-        return answer.failed, worker_client.DIFFERS not in answer.failed
+        return answer.failed, not answer.is_final
     if verb == "compare" and row.digest and answer.digest != row.digest.partition(":")[2]:
         return "workers hold other bytes than the manifest has the digest of", False
     return "", False

@@ -16,7 +16,12 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 COMMAND = ("/opt/alluxio/bin/alluxio", "runClass")
 PROGRAM = "alluxio.image.Warm"
 #: Names are asked of the master each time: what workers hold changes while this runs.
-OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-Dalluxio.user.metadata.cache.enabled=false")
+OPTIONS = (
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dalluxio.user.metadata.cache.enabled=false",
+)
 #: Of compilers the one that costs little. Digests want the other one.
 SMALL = ("-XX:TieredStopAtLevel=1",)
 F_SETPIPE_SZ = 1031  # `fcntl` has it from Python 3.10 on
@@ -25,6 +30,7 @@ READ_BYTES = 1 << 16
 TICK_S = 1.0
 ALGORITHMS = {reader.SHA256: "SHA-256", reader.MD5: "MD5"}  # as Java calls them
 DIFFERS = "and the manifest says"  # in what is said of a file of another size
+GONE = "does not exist"  # in what Alluxio says of a file that its source has no more
 
 
 class File(NamedTuple):
@@ -46,6 +52,11 @@ class Answer(NamedTuple):
     digest: str = ""
     failed: str = ""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it fails for the file's own sake: it would another time."""
+        return DIFFERS in self.failed or GONE in self.failed
+
 
 class WorkerClient:
     """One process of the program. verb: load, compare or free; bandwidth: bytes a second, 0 without a limit."""
@@ -65,22 +76,27 @@ class WorkerClient:
 
         A process that ends early leaves files without an answer. There is no thread: who asks may fork meanwhile.
         """
-        lines, said = map(_line, files), b""
-        waiting = next(lines, b"")
+        lines, waiting, said, unanswered = map(_line, files), b"", b"", 0
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._out, selectors.EVENT_READ)
             pipes.register(self._in, selectors.EVENT_WRITE)
             while True:
                 ready = [key.fileobj for key, _ in pipes.select(TICK_S)]
-                if self._in in ready and (waiting := self._write(waiting) or next(lines, b"")) == b"":
-                    pipes.unregister(self._in)
-                    self._in.close()
+                if self._in in ready and not (waiting := self._write(waiting)):
+                    waiting = next(lines, b"")
+                    unanswered += bool(waiting)
+                    if not waiting:
+                        pipes.unregister(self._in)
+                        self._in.close()
                 if self._out in ready:
                     more = self._out.read(READ_BYTES)
                     if not more:
                         return
                     *whole, said = (said + more).split(b"\n")
+                    unanswered -= len(whole)
                     yield from map(parse, whole)
+                if self._in.closed and not unanswered:
+                    return  # forks of who asks may keep the pipe open, so that the process goes on
                 if not ready:
                     yield None
 

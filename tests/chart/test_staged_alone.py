@@ -69,6 +69,17 @@ def test_fuse_can_be_told_to_forget_where_blocks_were(objects: dict[Any, Object]
     assert of == {"imagenet": True, "tokens": True, "logs": False}
 
 
+def test_workers_are_asked_as_fuse_asks_them(objects: dict[Any, Object]) -> None:
+    """The worker that reads a block is the same for all nodes, and the user one who may see the dataset."""
+    spec = objects["DaemonSet", f"{NAME}-stage"]["spec"]["template"]["spec"]
+    (configure,) = (one for one in spec["initContainers"] if one["name"] == "configure-stage")
+    (file,) = (one["subPath"] for one in configure["volumeMounts"] if one["name"] == "config")
+    lines = objects["ConfigMap", NAME]["data"][file].splitlines()
+    policy = "alluxio.user.ufs.block.read.location.policy"
+    assert f"{policy}=alluxio.client.block.policy.DeterministicHashPolicy" in lines
+    assert {f"{policy}.deterministic.hash.shards=1", "alluxio.security.login.username=alluxio"} <= set(lines)
+
+
 def test_another_source_is_mounted_elsewhere(helm: Helm, objects: dict[Any, Object]) -> None:
     stage = {"medium": "memory", "size": "4Gi"}
     other = {"datasets": [{"name": "imagenet", "source": "s3://datasets/another", "stage": stage}]}

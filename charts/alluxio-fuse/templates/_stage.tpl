@@ -55,6 +55,7 @@
 {{- $said := dict "state" $state "object" $object "datasets" $datasets | toJson -}}
 {{- $_ := set $stage "enabled" true -}}
 {{- $_ = set $stage "alone" true -}}
+{{- $_ = set $stage "fuse" (include "alluxio.component" (dict "root" . "kind" (printf "fuse-%s" (first $datasets).name))) -}}
 {{- $_ = set $stage "folders" $folders -}}
 {{- $_ = set $stage "command" (list "-m" "ansible_collections.alluxio.fuse.plugins.module_utils.chart_stage" $said) -}}
 {{- $_ = set $stage "env" (dict "PYTHONPATH" "/opt/alluxio/programs" "PYTHONDONTWRITEBYTECODE" "1") -}}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import selection, warmer
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
 from warmed import Warmed
 
 ROOT = Path(__file__).parents[3]
@@ -24,8 +24,18 @@ def test_workers_are_asked_at_the_same_pace() -> None:
 def test_only_digests_are_worth_a_large_compiler(tmp_path: Path, verb: str, small: bool) -> None:
     started = tmp_path / "arguments"
     program = f'echo "$@" >{started}'
-    list(WorkerClient(verb, 8, 0, ["sh", "-c", program, "alluxio"]).ask(iter(())))
+    list(WorkerClient(verb, 8, 0, ["sh", "-c", program, "alluxio"]).ask(iter([File(0, 1, "/set/a")])))
     assert ("-XX:TieredStopAtLevel=1" in started.read_text()) is small
+
+
+def test_what_stays_open_after_the_last_answer_is_not_waited_for() -> None:
+    """As the pipe does that a fork of who asks inherited."""
+    client = WorkerClient("load", 8, 0, ["sh", "-c", r"printf '0\tok\t1\t\n'; exec sleep 600", "alluxio"])
+    try:
+        assert [*filter(None, client.ask(iter([File(0, 1, "/set/a")])))] == [Answer(0, 1)]
+        assert client._process.poll() is None
+    finally:
+        client.end()
 
 
 def test_whoever_else_wants_the_processor_gets_it(warmed: Warmed) -> None:
