@@ -147,7 +147,9 @@ class Stager:
         if not wanted.folder:
             self._assign(shown)
             return True, said
-        if not stages.is_made(wanted):
+        if stages.is_made(wanted):
+            (Path(folder) / generations.COMING).unlink(missing_ok=True)  # another copy that was wanted meanwhile
+        else:
             self._assign(shown)
             if dataset.path not in self._copies:
                 if self._copies:  # windows of two would push each other out of the workers

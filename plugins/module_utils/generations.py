@@ -2,7 +2,7 @@
 
 A stage is a folder on a medium. Each generation has a folder of its own in it, named by the manifest that it was made
 from and by what it holds of it: `files`, where only a part is staged the `names` of the whole dataset, and, once that
-is whole, what is known of it in `staged.json`. A file `coming` names the generation whose windows a run brings. Nobody
+is whole, what is known of it in `staged.json`. A file `coming` names the generation whose windows are brought. Nobody
 removes that one as a former one: the keeper still keeps what the run before has assigned.
 """
 

@@ -363,6 +363,18 @@ def test_a_copy_on_a_disk(node: Node) -> None:
     assert not Path(node.dataset.folder).exists()
 
 
+def test_another_copy_that_was_begun_on_a_disk_goes(node: Node) -> None:
+    """The pod was replaced, with another size, before it was made."""
+    disk = replace(node.dataset, folder=str(node.top / "disk/copy"))
+    node.serve()
+    go(node.stager(disk))
+    (made,) = Path(disk.folder).glob("*/files")
+    (Path(disk.folder) / "another/files").mkdir(parents=True)
+    (Path(disk.folder) / generations.COMING).write_text("another")
+    go(node.stager(disk))
+    assert [*Path(disk.folder).glob("*/files")] == [made]
+
+
 def test_a_copy_that_moves_to_a_disk_leaves_no_memory(node: Node) -> None:
     node.serve()
     go(node.stager())
