@@ -80,6 +80,16 @@ def test_workers_are_asked_as_fuse_asks_them(objects: dict[Any, Object]) -> None
     assert {f"{policy}.deterministic.hash.shards=1", "alluxio.security.login.username=alluxio"} <= set(lines)
 
 
+def test_another_configuration_of_fuse_has_other_pods(helm: Helm) -> None:
+    def checksum(**fuse: Any) -> str:
+        stage = {"medium": "memory", "size": "4Gi"}
+        dataset = {"name": "imagenet", "source": "s3://datasets/imagenet", "stage": stage}
+        made = helm.objects(values={"datasets": [dataset], "fuse": fuse})
+        return str(made["DaemonSet", f"{NAME}-stage"]["spec"]["template"]["metadata"]["annotations"]["checksum/config"])
+
+    assert checksum() != checksum(properties={"alluxio.user.network.rpc.keepalive.time": "1min"})
+
+
 def test_another_source_is_mounted_elsewhere(helm: Helm, objects: dict[Any, Object]) -> None:
     stage = {"medium": "memory", "size": "4Gi"}
     other = {"datasets": [{"name": "imagenet", "source": "s3://datasets/another", "stage": stage}]}

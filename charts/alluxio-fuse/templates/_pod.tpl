@@ -24,7 +24,9 @@ csi: []
 {{- if $.root.Values.trust.configMap -}}{{- $all = print $all $.root.Values.trust.digest -}}{{- end -}}
 {{- end -}}
 {{- if and (eq . "stage") (include "alluxio.stage" $.root | fromYaml).alone -}}
-{{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" "mounts")) -}}
+{{- range include "alluxio.datasets" $.root | fromYamlArray -}}
+{{- if .stage -}}{{- $all = print $all (include "alluxio.properties" (dict "root" $.root "component" "fuse" "dataset" .)) -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- range get $scripts . -}}
 {{- $all = print $all ($.root.Files.Get (printf "files/%s.sh" .)) -}}
