@@ -35,7 +35,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.owning_object import OwningObject
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Client, WorkerClient
 
 ASSIGNMENTS, MANIFESTS, MEMORY, COPY = "assignments", "manifests", "stage", "copy"
 WAIT_S = 10.0  # after what went wrong
@@ -69,9 +69,7 @@ class Stager:
     state: the folder of what it knows, and of copies in memory. holds: bytes that the smallest worker holds.
     """
 
-    def __init__(
-        self, state: str, datasets: Sequence[Dataset], holds: int, client: windows.Client = WorkerClient
-    ) -> None:
+    def __init__(self, state: str, datasets: Sequence[Dataset], holds: int, client: Client = WorkerClient) -> None:
         self._state, self._datasets = Path(state), {one.path: one for one in datasets}
         self._assignments = str(self._state / ASSIGNMENTS)
         self._keeper = keeper.Keeper(self._assignments)

@@ -70,7 +70,7 @@ def read_gpus(limit: float = TIMEOUT_S) -> tuple[list[Gpu], str | None]:
 
 
 def busy_gpus() -> list[str]:
-    """GPUs that are at work; none where nobody can tell."""
+    """GPUs that are at work; none where nvidia-smi does not answer."""
     answer = _ask_smi(UTILISATION, TIMEOUT_S)
     return [] if answer is None else parse_utilisation(answer)
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import compress
 from typing import NamedTuple
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader, selection, warm_tasks
 from ansible_collections.alluxio.fuse.plugins.module_utils.selection import Meant
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import Work
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import (
+    IN_A_ROW,
+    THREADS,
+    Answer,
+    Client,
+    File,
+    WorkerClient,
+)
 
-THREADS = 8
 TRIES = 5  # without any progress
 FIRST_REST_S = 5.0  # and twice as long each time
-IN_A_ROW = 64  # files that fail one after the other: it is not the files
 PHASES = {"load": ["load"], "compare": ["compare"], "evict": ["free"]}
-
-Client = Callable[[str, int, int], WorkerClient]
 
 
 class Outcome(NamedTuple):

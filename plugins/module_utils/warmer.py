@@ -12,13 +12,13 @@ import time
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import warm_stage, warm_tasks, warm_workers
 from ansible_collections.alluxio.fuse.plugins.module_utils.warm_progress import CanceledError, Progress, Work
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Client, WorkerClient
 
 REST_S = 1.0
 ENDS = "--until-none"
 
 
-def go_round(folder: str, client: warm_workers.Client = WorkerClient) -> str:
+def go_round(folder: str, client: Client = WorkerClient) -> str:
     """Carries out the oldest task that has not ended; what to say of it, nothing where there is none."""
     waiting = [task for task, state in warm_tasks.listed(folder) if not warm_tasks.is_ended(task, state)]
     if not waiting:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import forgetting, reader, stages
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
 from ansible_collections.alluxio.fuse.plugins.module_utils.staging import WHOLE, Window
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import File, WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import (
+    IN_A_ROW,
+    THREADS,
+    Client,
+    File,
+    WorkerClient,
+)
 
 OF_WORKER = 2  # windows that one worker holds
 MOST = 100  # windows: of each, the manifest is read several times
-THREADS = 8
-IN_A_ROW = 64  # files that fail one after the other: it is not the files
 FAR_S = 5.0  # between two words of how far it is
-
-Client = Callable[[str, int, int], WorkerClient]
 
 
 def windows(wanted: Wanted, holds: int) -> list[Window]:
@@ -40,7 +42,7 @@ def copy(wanted: Wanted, root: str, holds: int, client: Client = WorkerClient) -
     """
     loaded = failed = 0
     if not (several := windows(wanted, holds)):
-        yield f"a worker holds {holds:,} bytes, too few of it: each node reads the store"
+        yield f"a worker holds {holds:,} bytes, too few for {MOST} windows: each node reads the store"
     for window in several or [WHOLE]:
         about = f"window {window.place + 1} of {window.windows}: " if window.windows > 1 else ""
         stages.refuse(wanted)

@@ -6,7 +6,7 @@ import fcntl
 import os
 import selectors
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, NamedTuple, cast
 from urllib.parse import quote
@@ -25,9 +25,11 @@ OPTIONS = (
 #: Of compilers the one that costs little. Digests want the other one.
 SMALL = ("-XX:TieredStopAtLevel=1",)
 F_SETPIPE_SZ = 1031  # `fcntl` has it from Python 3.10 on
-AHEAD_BYTES = 1 << 20  # of files to ask for, and of answers, while nobody looks
+AHEAD_BYTES = 1 << 20  # that each pipe holds, so that the program goes on while who asks does something else
 READ_BYTES = 1 << 16
 TICK_S = 1.0
+THREADS = 8  # of the program
+IN_A_ROW = 64  # files that fail one after the other: it is not the files
 ALGORITHMS = {reader.SHA256: "SHA-256", reader.MD5: "MD5"}  # as Java calls them
 DIFFERS = "and the manifest says"  # in what is said of a file of another size
 GONE = "does not exist"  # in what Alluxio says of a file that its source has no more
@@ -118,6 +120,9 @@ class WorkerClient:
 def _line(file: File) -> bytes:
     path = quote(file.path, safe="/", errors="surrogateescape")
     return f"{file.number}\t{file.size}\t{ALGORITHMS[file.algorithm]}\t{path}\n".encode("ascii")
+
+
+Client = Callable[[str, int, int], WorkerClient]
 
 
 def parse(line: bytes) -> Answer:

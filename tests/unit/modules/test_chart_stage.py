@@ -254,7 +254,7 @@ def test_one_dataset_is_copied_after_the_other(node: Node, slow: None) -> None:
 def test_workers_that_hold_too_little_are_not_asked(node: Node) -> None:
     node.holds = FILES * BYTES // windows.MOST
     node.serve()
-    assert "too few of it: each node reads the store" in go(node.stager(), 4)
+    assert f"too few for {windows.MOST} windows: each node reads the store" in go(node.stager(), 4)
     assert node.alluxio.reads() == []
     assert digests(node) == right()
     assert node.shows() == "whole"
