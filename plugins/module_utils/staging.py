@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import hashlib
+import io
 import json
 import os
 import time
@@ -330,12 +331,13 @@ class _Copier:
         known = reader.digest_of(row)
         part = self._folder / f"{PART}{self._number}-{len(self._written)}"
         with open(self._inside(served, row), "rb", buffering=0, opener=_no_link) as read, part.open("wb", 0) as written:
+            os.posix_fadvise(read.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # FUSE may have to be asked for all, in order
             about = os.fstat(read.fileno())
             wanted = row["size"] if row["type"] == "file" else about.st_size
             if about.st_size != wanted:
                 raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
             written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
-            digest = _copy_bytes(read.fileno(), written.fileno(), self._pace, reader.algorithm_of(known))
+            digest = _copy_bytes(read, written.fileno(), self._pace, reader.algorithm_of(known))
             if written.tell() != wanted or (known and digest != known):
                 raise WrongBytesError("its bytes are not those of the manifest")
             kind = OF_SOURCE if known else OF_FIRST_READ
@@ -393,16 +395,23 @@ def _no_link(path: str, flags: int) -> int:
         raise
 
 
-def _copy_bytes(read: int, written: int, limit: pace.Pace, algorithm: str) -> str:
-    """Copies to the end; the digest of it."""
+def _copy_bytes(read: io.FileIO, written: int, limit: pace.Pace, algorithm: str) -> str:
+    """Copies to the end; the digest of it. The OSError of a file that cannot be read names it."""
     digest, buffer = hashlib.new(algorithm, usedforsecurity=False), memoryview(bytearray(BUFFER_BYTES))
-    while length := os.readv(read, [buffer]):
+    while length := _next_bytes(read, buffer):
         limit.take(length)
         digest.update(buffer[:length])
         left = buffer[:length]
         while left:
             left = left[os.write(written, left) :]
     return f"{digest.name}:{digest.hexdigest()}"
+
+
+def _next_bytes(read: io.FileIO, buffer: memoryview) -> int:
+    try:
+        return os.readv(read.fileno(), [buffer])
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(read.name)) from None
 
 
 def _sync(folder: Path) -> None:

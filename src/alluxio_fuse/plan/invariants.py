@@ -166,13 +166,13 @@ def _check_without_cluster(shape: Shape, service: Service, fleet: Fleet, problem
             "no client_cache_size, or through: cluster",
             "page_store_needs_cluster",
         )
-    if not shape.mounted:
+    if not shape.mounted and (shape.stage != "require" or "sync_read" not in service["mount_options"].amount):
         problems.refuse(
             where,
             "under_store",
             "Alluxio's stream from S3 is opened anew at most once: the second time that a read skips forward in a file,"
             " as parallel read-ahead does, it answers EIO",
-            "through: cluster",
+            "through: cluster, or stage: require with alluxio_libfuse: 2, which reads ahead in order",
             "store_read_in_order",
         )
     if shape.writable or shape.within is not None:

@@ -128,7 +128,7 @@ class Mounts:
         if self._fleet.upstream:
             return Value([], "mount_options", "Alluxio's own defaults", "alluxio_profile: upstream")
         kernel = fuse.freshness_layers(shape.caches_within).kernel
-        in_order = shape.through_cluster and inputs.cache.space is None
+        in_order = inputs.cache.space is None and (shape.through_cluster or not shape.mounted)
         of_image = self._fleet.runs_cluster
         libfuse = inputs.libfuse.amount
         return fuse.mount_options(libfuse, shape.writable, shape.within, kernel, in_order=in_order, of_image=of_image)

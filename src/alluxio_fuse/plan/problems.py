@@ -24,7 +24,7 @@ INVARIANTS: Final = {
     "listens_where_planned": "Services listen on the planned address only.",
     "page_store_outside_heap": "An in-heap page store (type MEM) is only as large as the heap bears.",
     "page_store_needs_cluster": "Without a cluster there is no data cache: it returns other files' bytes.",
-    "store_read_in_order": "Without a cluster no bucket is read: reads that skip forward twice answer EIO.",
+    "store_read_in_order": "Without a cluster a bucket is only copied: reads that skip forward twice answer EIO.",
     "options_known_to_libfuse": "Mount options are those that the chosen libfuse knows.",
     "direct_local_reads_safe": "Direct local reads only of read-only data in one tier with one folder.",
     "libfuse_there": "The chosen libfuse is installed where FUSE runs on the node itself.",

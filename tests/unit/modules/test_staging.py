@@ -174,6 +174,17 @@ def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> No
     assert not list(memory.glob(f"{staging.PART}*"))
 
 
+def test_a_file_that_cannot_be_read_is_named(
+    manifest: Path, source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "readv", fail)
+    with pytest.raises(OSError, match=f"Input/output error: '{source}/"):
+        stage(manifest, source, folder)
+
+
 def test_each_call_copies_some_however_many_are_there(
     manifest: Path, source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -273,6 +273,31 @@ def test_on_host_a_unit_keeps_whole_copies_and_parts() -> None:
     assert {"kind": "unit", "id": "alluxio-fuse-stage.service"}.items() <= staged.owned[-1].items()
 
 
+def bucket(**said: Any) -> Hosts:
+    """A bucket that FUSE on the host reads itself."""
+    one = {**SET, "source": "s3://bucket/set", "through": "under_store"}
+    return local(**{"alluxio_platform": "host", "alluxio_libfuse": 2, "alluxio_datasets": [one], **said})
+
+
+def test_without_a_cluster_a_bucket_is_copied_in_order() -> None:
+    made = plan(bucket())
+    assert at(made).amount.share == 1
+    assert "sync_read" in made.nodes["localhost"]["fuse/set"]["mount_options"].amount
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"alluxio_datasets": [auto(source="s3://bucket/set", through="under_store")]},
+        {"alluxio_libfuse": 3},
+        {"alluxio_overrides": {"fuse.mount_options": ["allow_other", "ro"]}},
+    ],
+    ids=["maybe a part", "libfuse 3", "other options"],
+)
+def test_without_a_cluster_a_bucket_is_refused_where_readers_skip_forward(said: dict[str, Any]) -> None:
+    assert "through: cluster, or stage: require with alluxio_libfuse: 2" in finding(bucket(**said))
+
+
 def test_a_saved_plan_runs_the_same_keeper() -> None:
     """A file has names in their order, whatever that of the inventory is."""
     made = planned(named("whole"), named("part"))

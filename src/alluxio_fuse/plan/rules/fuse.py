@@ -63,8 +63,8 @@ def mount_options(
 
     in_order: reads of a file reach Alluxio one after the other. A stream from a worker begins anew where the next
     request is not for the next byte. Measured without client cache, a cold file of 40 MB, read-ahead of 512 KiB: the
-    worker sent it 25 times and had it 13 times from the source, in 3.3 s; in order once and once, in 1.0 s. libfuse 2
-    only.
+    worker sent it 25 times and had it 13 times from the source, in 3.3 s; in order once and once, in 1.0 s. Without a
+    cluster, a stream from a bucket fails the second time. libfuse 2 only.
     """
     immutable = within is None and not writable
     access = ["allow_other"] if writable else ["allow_other", "ro"]
