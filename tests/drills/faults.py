@@ -5,19 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bundle import CHECKOUT, playbook, podman, succeed
 from drilled import NAME, java, status
-from object_store import HTTPS_PORT, RestartableStore
-from refusing import refusing
-
-AWAY_S = 20
 
 
 def hang(dataset: str, variables: dict[str, Any], folder: Path) -> None:
@@ -48,29 +41,3 @@ def master_away(variables: dict[str, Any]) -> None:
     assert "FAILING  master:" in run.output
     time.sleep(50)
     podman("start", f"{NAME}-master")
-
-
-def store_away(store: RestartableStore) -> None:
-    """Nothing answers where the store is."""
-    store.stop()
-    time.sleep(AWAY_S)
-    store.start()
-
-
-def store_refuses(store: RestartableStore, code: int) -> None:
-    """The store answers everything with an error."""
-    store.stop()
-    with _answering(code, store):
-        time.sleep(AWAY_S)
-    store.start()
-
-
-@contextmanager
-def _answering(code: int, store: RestartableStore) -> Iterator[None]:
-    server = refusing(store.address, HTTPS_PORT, code, store.about.ca_file.parent)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()

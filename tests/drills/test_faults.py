@@ -16,6 +16,7 @@ from bundle import kill, playbook
 from drilled import NAME, started
 from object_store import RestartableStore
 from readers import Drill, Readers
+from store_faults import store_away, store_refuses
 
 
 def test_fuse_is_killed(drill: Callable[..., Drill]) -> None:
@@ -48,12 +49,12 @@ def test_the_master_is_away_for_a_minute(drill: Callable[..., Drill], variables:
 def test_the_under_store_answers_errors(
     drill: Callable[..., Drill], store: RestartableStore, what: str, code: int
 ) -> None:
-    done = drill(f"under store {what} for 20 s", lambda: faults.store_refuses(store, code))
+    done = drill(f"under store {what} for 20 s", lambda: store_refuses(store, code))
     assert done.restarted == []
 
 
 def test_the_under_store_is_away(drill: Callable[..., Drill], store: RestartableStore) -> None:
-    done = drill("under store away for 20 s", lambda: faults.store_away(store))
+    done = drill("under store away for 20 s", lambda: store_away(store))
     assert done.restarted == []
 
 

@@ -20,6 +20,7 @@ from drilled import NAME, SAID, started
 from object_store import RestartableStore
 from readers import READING, Drill
 from staged import PART, REST, WHOLE, groups
+from store_faults import store_away, store_refuses
 
 SERVICES = ("master", "job-master", "worker", "job-worker", "fuse-whole", "fuse-part", "stage")
 STAGE = Path(f"/var/lib/{NAME}/stage")
@@ -100,12 +101,12 @@ def test_the_master_is_away_for_a_minute(drill: Drilled, variables: dict[str, An
 
 @pytest.mark.parametrize(("what", "code"), [("answers 503", 503), ("refuses the key (403)", 403)])
 def test_the_under_store_answers_errors(drill: Drilled, store: RestartableStore, what: str, code: int) -> None:
-    done = drill(f"under store {what} for 20 s", lambda: faults.store_refuses(store, code))
+    done = drill(f"under store {what} for 20 s", lambda: store_refuses(store, code))
     assert done[REST].restarted == []
 
 
 def test_the_under_store_is_away(drill: Drilled, store: RestartableStore) -> None:
-    done = drill("under store away for 20 s", lambda: faults.store_away(store))
+    done = drill("under store away for 20 s", lambda: store_away(store))
     assert done[REST].restarted == []
 
 

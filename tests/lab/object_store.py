@@ -166,11 +166,11 @@ def own_sockets(folder: Path, address: str) -> list[str]:
 
 
 class RestartableStore:
-    """A store on loopback that can be taken away, and comes back with what it held."""
+    """A store that can be taken away, and comes back with what it held."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str) -> None:
         self._folder = folder
-        self.address = own_address()
+        self.address = address
         self.about = prepare(folder, self.address)
         self._command = [str(WEED), *arguments(folder, self.address), *own_sockets(folder, self.address)]
 
@@ -201,9 +201,9 @@ class RestartableStore:
 
 
 @contextmanager
-def restartable_store(folder: Path) -> Iterator[RestartableStore]:
-    """A store that ends with the context."""
-    store = RestartableStore(folder)
+def restartable_store(folder: Path, address: str = "") -> Iterator[RestartableStore]:
+    """A store that ends with the context; address: of this machine, where loopback is not what its clients reach."""
+    store = RestartableStore(folder, address or own_address())
     try:
         store.start()
         yield store

@@ -13,28 +13,23 @@ from typing import Any
 
 import pytest
 import trees
-from bundle import CHECKOUT, latest, until
+from bundle import latest, until
 from on_host import NODE, changed, changed_tasks, debian12, digests, ended, inside, played, podman, snapshot, unlike
-from readers import READING
-from staged import REST, Groups, groups
+from staged import REST, Groups
+from staged_on_host import DEPLOYED, STAGE, TIERS, UNIT, main_pid, mount_type, path, read, staged
 
-STAGE = {"whole": "require", "part": "auto"}
-SOURCE, READERS, DISK = "/srv/sets", "/srv/readers", "/srv/disk"
-DEPLOYED = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services", "warm")]
-UNIT = "alluxio-fuse"
+SOURCE, DISK = "/srv/sets", "/srv/disk"
 KEEPER, RUNNER = f"{UNIT}-stage", f"{UNIT}-warm"
 COMMAND = "/var/lib/alluxio-fuse/warm/alluxio-warm"
 #: Capabilities: CHOWN, DAC_OVERRIDE, FOWNER, SYS_PTRACE and SYS_ADMIN; DAC_READ_SEARCH.
 STAGES, READS = {0, 1, 3, 19, 21}, {2}
-PARTS = ("fuse-whole", "fuse-part", "stage")
 LARGE = {name for name in trees.FILES if name.startswith("big/")}
-#: The node's memory holds one of the sets, and of the other the small files and some of the large ones.
 SAID: dict[str, Any] = {
     "alluxio_datasets": [
         {"name": name, "source": f"file://{SOURCE}/{name}", "through": "under_store", "stage": stage}
         for name, stage in STAGE.items()
     ],
-    "alluxio_cache_tiers": [{"medium": "memory", "budget": "140Mi"}],
+    "alluxio_cache_tiers": TIERS,
 }
 #: What the node has of memory. Training takes as many as it is told, and tells how many it has.
 MIB, NODE_MIB, KILLED = 1 << 20, 3072, 137
@@ -87,27 +82,8 @@ def deployed(job: Job, before: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def path(dataset: str) -> str:
-    return f"/mnt/alluxio-fuse/{dataset}/data"
-
-
-def mount_type(point: str) -> str:
-    """What is mounted at a path last."""
-    return inside(f"findmnt --noheadings --output FSTYPE {point} | tail --lines 1")
-
-
-def staged(dataset: str) -> set[str]:
-    """Files of which the node has a copy."""
-    found = inside(f"cd /var/lib/alluxio-fuse/stage/{dataset} && find . -path '*/files/*' -type f").splitlines()
-    return {name.partition("/files/")[2] for name in found}
-
-
 def is_right(dataset: str) -> bool:
     return digests(path(dataset)) == digests(f"{SOURCE}/{dataset}")
-
-
-def main_pid(unit: str) -> str:
-    return inside(f"systemctl show --property MainPID --value {unit}")
 
 
 def capabilities(unit: str) -> set[int]:
@@ -159,32 +135,10 @@ def test_the_keeper_is_killed(deployed: Any) -> None:
     assert is_right("whole")
 
 
-def started() -> dict[str, str]:
-    """When each unit that serves the datasets was started."""
-    show = "systemctl show --property ExecMainStartTimestampMonotonic --value"
-    return {part: inside(f"{show} {UNIT}-{part}") for part in PARTS}
-
-
 @pytest.fixture
 def readers(deployed: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Groups]:
-    """They read until the test ends. Their tables are printed then, and kept in runs/."""
-
-    def brought(file: Path) -> str:
-        there = f"{READERS}/{file.parent.name}-{file.name}"
-        podman("cp", str(file), f"{NODE}:{there}")
-        return there
-
-    def command(dataset: str, digests: Path) -> list[str]:
-        return ["podman", "exec", NODE, "python3", brought(READING), path(dataset), brought(digests)]
-
-    inside(f"mkdir {READERS}")
-    try:
-        with groups(tmp_path, digests(f"{SOURCE}/whole"), staged("part"), command, started) as found:
-            yield found
-    finally:
-        inside(f"pkill --full reading[.]py; rm -r {READERS}")
-    (CHECKOUT / f"runs/{request.node.name}.md").write_text(f"{found.tables()}\n")
-    print(f"\n{found.tables()}")
+    with read(tmp_path, digests(f"{SOURCE}/whole"), request.node.name) as found:
+        yield found
 
 
 def test_readers_of_what_is_staged_notice_no_fault(job: Job, readers: Groups) -> None:
