@@ -12,17 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import leftovers
 import pytest
 import yaml
 from apiserver import DEPLOYER, api_server
 from fleets import host
 from standin import StandIn, definitions
 
+from alluxio_fuse.names import state_dir
 from alluxio_fuse.plan import plan
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "registry.example.com/data/alluxio-fuse:2.9.6"
 NAME = "fluid-test"
+STATE = Path(state_dir(NAME))
 RIGHTS = ROOT / "roles/platform_fluid/files/rbac.yaml"
 KEYS = {"set": {"access_key": "AK-of-the-test", "secret_key": "SK-of-the-test"}}
 
@@ -87,7 +90,6 @@ class Deployment:
         said = {
             "verb": verb,
             "plan_file": str(self.plan(**variables)),
-            "state_dir": str(self.folder / "state"),
             "wait": wait,
             "dataset_controller_dir": str(self.manifests),
             "alluxio_environment": "local",
@@ -112,8 +114,10 @@ class Deployment:
 
 
 @pytest.fixture
-def deployment(config: Path, tmp_path: Path) -> Deployment:
-    return Deployment(config, tmp_path)
+def deployment(config: Path, tmp_path: Path) -> Iterator[Deployment]:
+    """One that has nothing on its node, which is this machine."""
+    with leftovers.folder(STATE):
+        yield Deployment(config, tmp_path)
 
 
 @pytest.fixture
@@ -142,7 +146,7 @@ def test_a_dataset_comes_is_told_and_goes(deployment: Deployment, fluid: StandIn
     mounts = {one["mountPath"]: one for one in pod["spec"]["containers"][0]["volumeMounts"]}
     assert mounts[f"/mnt/{NAME}/set/data"]["subPath"] == "set"
     assert mounts["/sources/set"]["readOnly"] is True
-    assert (deployment.folder / "state/manifests/set.jsonl").read_text() == "what the pod that sees the claim listed\n"
+    assert (STATE / "manifests/set.jsonl").read_text() == "what the pod that sees the claim listed\n"
     lists = json.loads(deployment.kubectl("get", "pod", f"{NAME}-sources", "-o", "json"))["spec"]
     assert lists["securityContext"]["runAsUser"] == 1000
     assert [one["mountPath"] for one in lists["containers"][0]["volumeMounts"]][1:] == ["/sources/set"]
