@@ -19,6 +19,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.staging import Rights
 SOURCE = users.STAGE  # what the overlays are called in the mount table, before what their makers add
 PROBE_S = 10.0
 LOOK_S = 2.0  # a reader may open a file only now and then
+TAKES = "a part of a copy takes Linux 6.5; `stage: off` gives up a whole one"
 REDIRECT, METACOPY = "trusted.overlay.redirect", "trusted.overlay.metacopy"
 
 
@@ -42,11 +43,16 @@ def view_of_folder(folder: str, view: str) -> None:
 def view_of_layers(names: str, layers: Sequence[str], view: str, label: str = "") -> None:
     """A dataset of which the first of `layers` that has a file gives its bytes; folder `names` says what there is.
 
-    An overlay of data-only layers (Linux 6.5): the kernel asks the last layer, the FUSE mount, for nothing but the
-    bytes of files that no other one has. label: what the mount table tells of it.
+    An overlay of data-only layers (Linux 6.5, else OSError): the kernel asks the last layer, the FUSE mount, for
+    nothing but the bytes of files that no other one has. label: what the mount table tells of it.
     """
     lower = "::".join(_escaped(folder) for folder in (names, *layers))
-    mount_calls.mount("overlay", f"{SOURCE}/{label}", view, f"metacopy=on,lowerdir={lower}")
+    try:
+        mount_calls.mount("overlay", f"{SOURCE}/{label}", view, f"metacopy=on,lowerdir={lower}")
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise OSError(errno.EINVAL, f"{error.strerror}: {TAKES}") from None
+        raise
 
 
 def write_names(folder: str, names: Iterable[Name], rights: Rights) -> None:

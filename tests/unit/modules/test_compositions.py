@@ -185,3 +185,14 @@ def test_layers_are_tried_out_of_sight(tmp_path: Path, monkeypatch: pytest.Monke
     assert not compositions.can_layer()
     assert list(tmp_path.iterdir()) == []
     assert mount_table.read_mounts() == before
+
+
+def test_a_kernel_that_shows_no_parts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warm-up task that gives a copy up ends with this."""
+
+    def older(kind: str, *_: str) -> None:
+        raise OSError(22, f"mount of {kind}: Invalid argument")
+
+    monkeypatch.setattr(mount_calls, "mount", older)
+    with pytest.raises(OSError, match=r"Invalid argument: a part of a copy takes Linux 6\.5; `stage: off` gives up"):
+        compositions.view_of_layers("/names", ["/files"], "/view")
