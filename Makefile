@@ -51,7 +51,7 @@ test-chart: setup-dev ## 2 min, 9 the first time: the chart's renders, schemas a
 test-node: setup-dev ## 3 min: three kinds of systemd nodes under one plan: apply, verify, apply again, remove, compare
 	@pytest -q 'tests/nodes/test_scenarios.py::test_scenario[nodes]'
 
-test-nodes: setup-dev ## 40 min: that, every node role on Debian 11 to 13, FUSE on the host, and a Debian 13 controller
+test-nodes: setup-dev ## 70 min: that, every node role on Debian 11 to 13, FUSE and staging on the host, also under Linux 6.1
 	@pytest -q tests/nodes
 
 test-local: setup-dev ## 10 min: the main job on this machine: twice, bad input, some lies, a killed FUSE, teardown
