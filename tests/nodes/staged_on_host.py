@@ -9,12 +9,13 @@ from pathlib import Path
 from bundle import CHECKOUT
 from on_host import NODE, inside, podman
 from readers import READING
+from staged import DEPLOYED as STAGES
 from staged import PART, WHOLE, Groups, groups
 
 STAGE = {WHOLE: "require", PART: "auto"}
 #: The node's memory holds one of the sets, and of the other the small files and some of the large ones.
 TIERS = [{"medium": "memory", "budget": "140Mi"}]
-DEPLOYED = [f"playbooks/{stage}.yml" for stage in ("preflight", "plan", "nodes", "services", "warm")]
+DEPLOYED = [f"playbooks/{stage}.yml" for stage in STAGES]
 UNIT, READERS = "alluxio-fuse", "/srv/readers"
 PARTS = ("fuse-whole", "fuse-part", "stage")
 
