@@ -67,6 +67,12 @@ def test_it_does_not_become_root(path: Path, task: dict[str, Any]) -> None:
     assert not task.get("become")
 
 
+@pytest.mark.parametrize(("path", "task"), **named(CASES))
+def test_it_runs_with_the_python_that_runs_ansible(path: Path, task: dict[str, Any]) -> None:
+    """Else Ansible looks for one, and takes a name on PATH that is not installed, or one that nodes have."""
+    assert task["vars"].get("ansible_python_interpreter") == "{{ ansible_playbook_python }}"
+
+
 def test_an_inventory_that_becomes_root_on_nodes_does_not_on_the_controller(tmp_path: Path) -> None:
     """What would become another user here ends the run: there is no way to become one."""
     saved = {"version": 1, "nodes": {}}
