@@ -22,6 +22,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import (
 )
 from ansible_collections.alluxio.fuse.plugins.module_utils.source_names import hidden_name, left_out, unreadable_name
 
+NO_NAMES = frozenset(("", ".", ".."))  # a key with one of these between slashes leads elsewhere as a path
+
 
 def entries(bucket: Bucket) -> Iterator[Entry]:
     """Everything below the prefix, a folder before what it holds; folders are what keys have before their slashes.
@@ -32,7 +34,7 @@ def entries(bucket: Bucket) -> Iterator[Entry]:
     for item in listed(bucket):
         path = item.key[len(bucket.prefix) :]
         *folders, name = path.split("/")
-        if "" in folders:
+        if not NO_NAMES.isdisjoint([*folders, name] if name else folders):
             yield _entry(path, KEY, item)
             continue
         yield from _entered(within, folders)

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import bucket
+from ansible_collections.alluxio.fuse.plugins.module_utils import bucket, objects
 from ansible_collections.alluxio.fuse.plugins.module_utils.bucket import Bucket, Object, Page, listed
+from ansible_collections.alluxio.fuse.plugins.module_utils.manifest import FILE, FOLDER, KEY
 
 PAGE = 10
 
@@ -138,3 +139,10 @@ def test_a_listing_that_nobody_wants_any_more_leaves_no_thread() -> None:
 def threads() -> int:
     """Of listings."""
     return sum("ThreadPoolExecutor" in one.name for one in threading.enumerate())
+
+
+def test_a_key_that_leads_elsewhere_is_no_path() -> None:
+    """Staging would make folders there, as root."""
+    keys = ["set/a/../../../b", "set/../c", "set/./d", "set/e/..", "set/..f/.g"]
+    found = {entry.path: entry.type for entry in objects.entries(Store(keys).bucket()) if entry.type != FOLDER}
+    assert found == {"a/../../../b": KEY, "../c": KEY, "./d": KEY, "e/..": KEY, "..f/.g": FILE}
