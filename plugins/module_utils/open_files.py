@@ -6,12 +6,18 @@ mount that is dead. So files are told by the number of their mount.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import namespace_of, number_of
+
+AT_FDCWD, AT_STATX_DONT_SYNC = -100, 0x4000  # linux/fcntl.h
+STATX_BYTES, DEVICE_AT = 256, 136  # struct statx: its size, and where it has the device's numbers
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def name_of(process: Path) -> str:
@@ -60,6 +66,14 @@ def path_below_root(link: Path) -> str:
     except OSError:
         return ""
     return path if path.startswith("/") else ""
+
+
+def device_of(link: Path) -> str:
+    """The device "MAJ:MIN" of an open or mapped file, as the kernel knows it; "" where it cannot be told."""
+    about = ctypes.create_string_buffer(STATX_BYTES)
+    if _LIBC.statx(AT_FDCWD, os.fsencode(link), AT_STATX_DONT_SYNC, 0, about) < 0:
+        return ""
+    return "{}:{}".format(*struct.unpack_from("II", about, DEVICE_AT))
 
 
 def _number_through(link: Path) -> str:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child
 from ansible_collections.alluxio.fuse.plugins.module_utils.namespaces import Copies, processes
-from ansible_collections.alluxio.fuse.plugins.module_utils.open_files import Mapped, name_of, opened, path_below_root
+from ansible_collections.alluxio.fuse.plugins.module_utils.open_files import (
+    Mapped,
+    device_of,
+    name_of,
+    opened,
+    path_below_root,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.opens import openers
 
 STAGE = "alluxio-fuse-stage"  # what overlays of staged parts are called, before what of which FUSE mount they show
@@ -81,7 +87,8 @@ def readers_of(*shown: Mount) -> list[str]:
         for name, held in found.items()
         if name not in readers
     }
-    former = _of_former({name: links for name, links in unknown.items() if links}, shown)
+    unknown = {name: links for name, links in unknown.items() if links}
+    former = _of_former(unknown, shown) | _of_fuse(unknown, shown)
     return [name for name in found if name in readers or name in former]
 
 
@@ -90,7 +97,7 @@ def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) 
 
     Such a file has a path from the root of its former mount, and one that was mounted here before has it here, too.
     """
-    points = [one["point"] for one in shown if not one["type"].startswith("fuse")]
+    points = [one["point"] for one in shown if not _is_fuse(one)]
     below = {name: {path_below_root(link) for link in links} for name, links in unknown.items()}
     paths = {name: found - {"", "/"} for name, found in below.items()}  # any mount has a root
 
@@ -101,3 +108,13 @@ def _of_former(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) 
 
     said = in_child(look, TIMEOUT_S) if points and any(paths.values()) else []
     return set() if said == HUNG else set(said)
+
+
+def _of_fuse(unknown: Mapping[str, Sequence[Path]], shown: Collection[Mount]) -> set[str]:
+    """The same for FUSE: its files are on the device of the mount, whose program is asked for nothing."""
+    devices = {one["device"] for one in shown if _is_fuse(one)}
+    return {name for name, links in unknown.items() if devices and not devices.isdisjoint(map(device_of, links))}
+
+
+def _is_fuse(mount: Mount) -> bool:
+    return bool(mount["type"].startswith("fuse"))

@@ -1,6 +1,7 @@
 """Who reads is told by open files, whatever the path, and by GPUs that compute."""
 
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_a_kernel_that_does_not_tell_leaves_what_is_open(
     monkeypatch.setattr(users, "TIMEOUT_S", 0.1)
     with Path(mount["point"], "file").open("rb"):
         assert any(said.endswith(f"({os.getpid()})") for said in users.readers_at(mount["point"], [mount], seconds=0.1))
+
+
+def test_who_reads_what_fuse_served_there_before_is_told(mount: dict[str, str], tmp_path: Path) -> None:
+    """Through a mount that is in no namespace any more, as that of a path that shows a copy now."""
+    subprocess.run(["mount", "--bind", mount["point"], str(tmp_path)], check=True)
+    try:
+        held = (tmp_path / "file").open("rb")
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+    with held:
+        assert any(said.endswith(f"({os.getpid()})") for said in users.readers_at(mount["point"], [mount]))
+    assert not any(said.endswith(f"({os.getpid()})") for said in users.readers_at(mount["point"], [mount]))
 
 
 @pytest.fixture
