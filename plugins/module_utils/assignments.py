@@ -30,7 +30,10 @@ def assign(folder: str, wanted: Wanted) -> None:
     part.unlink(missing_ok=True)  # of two names of one file, rename leaves both
     chosen = _keep_chosen(file, wanted.chosen) if wanted.chosen else ""
     about = dataclasses.asdict(replace(wanted, manifest=str(manifest), chosen=chosen))
-    part.write_text(json.dumps(about), encoding="utf-8")
+    with part.open("w", encoding="utf-8") as text:
+        json.dump(about, text)
+        text.flush()
+        os.fsync(text.fileno())  # else a power cut may leave the name, and nothing in it
     part.replace(file)
     _drop_chosen(file, chosen)
 
@@ -49,8 +52,13 @@ def assigned_at(folder: str, path: str) -> Wanted | None:
 
 
 def assigned(folder: str) -> list[Wanted]:
-    """All that is wanted on this node."""
-    return [_wanted(json.loads(file.read_text(encoding="utf-8"))) for file in sorted(Path(folder).glob("*.json"))]
+    """All that is wanted on this node, but for what `unread` names."""
+    return [wanted for wanted in map(_wanted, _files(folder)) if wanted]
+
+
+def unread(folder: str) -> list[str]:
+    """Files that say nothing that can be read; the next run writes them anew."""
+    return [str(file) for file in _files(folder) if _wanted(file) is None]
 
 
 @contextmanager
@@ -84,9 +92,18 @@ def _drop_chosen(file: Path, but: str = "") -> None:
             one.unlink()
 
 
-def _wanted(said: dict[str, Any]) -> Wanted:
-    """What a file says; an earlier version wrote a `seed`, which is now the manifest's."""
-    return Wanted(**{key: value for key, value in said.items() if key != "seed"})
+def _wanted(file: Path) -> Wanted | None:
+    """What a file says; other versions may write more than this one reads."""
+    known = {field.name for field in dataclasses.fields(Wanted)}
+    try:
+        said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return Wanted(**{key: value for key, value in said.items() if key in known})
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _files(folder: str) -> list[Path]:
+    return sorted(Path(folder).glob("*.json"))
 
 
 def _file(folder: str, path: str) -> Path:

@@ -146,7 +146,7 @@ class Stager:
             self._assign(shown)
             return True, said
         if stages.is_made(wanted):
-            (Path(folder) / generations.COMING).unlink(missing_ok=True)  # another copy that was wanted meanwhile
+            generations.forget_windows(folder)  # of another copy that was wanted meanwhile
         else:
             self._assign(shown)
             if dataset.path not in self._copies:

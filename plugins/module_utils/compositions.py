@@ -115,6 +115,8 @@ def publish(view: str, path: str) -> None:
     A kernel before 6.5 cannot do so in one step: while a process reads, it changes nothing (InUseError).
     """
     table = mount_table.read_mounts()
+    for _ in [mount for mount in table if mount["point"] == path][1:]:
+        mount_calls.detach(path)  # one was to go when a process was killed, and what is beneath it was to be shown
     handle = mount_calls.copy(view)
     try:
         if mount_table.mount_at(table, path) is None:

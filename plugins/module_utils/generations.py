@@ -67,9 +67,9 @@ def _place(folder: str, table: list[Mount]) -> tuple[str, str]:
 
 def _copy_of(mount: Mount, place: tuple[str, str] | None) -> View | None:
     """What a mount shows of the stage at `place`; None where it shows no copy."""
-    if mount["type"] == "overlay" and mount["source"].startswith(f"{compositions.SOURCE}/"):
-        _, generation, device = mount["source"].split("/")
-        return View("part", generation, device)
+    name, *label = mount["source"].split("/")
+    if mount["type"] == "overlay" and name == compositions.SOURCE and len(label) == len(("generation", "device")):
+        return View("part", *label)
     device, root = place or ("", "")
     if place and mount["device"] == device and mount["root"].startswith(root):
         return View("whole", mount["root"].removeprefix(root).partition("/")[0], device)
@@ -95,6 +95,12 @@ def keep_record(folder: Path, generation: str, found: dict[str, Any]) -> None:
 def drop_record(folder: Path, generation: str) -> None:
     """Notes that a generation is not whole any more."""
     (folder / generation / RECORD).unlink()
+
+
+def forget_windows(folder: str) -> None:
+    """No windows of a generation are brought to a stage any more; folder "" is none."""
+    if folder:
+        Path(folder, COMING).unlink(missing_ok=True)
 
 
 def former(folder: Path, generation: str) -> list[str]:
@@ -126,6 +132,12 @@ def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
             shutil.rmtree(one)
             removed = True
     return removed, Former(list(kept), list(still_open))
+
+
+def removable(folder: Path, generation: str) -> bool:
+    """Whether there is another generation that nobody goes by names in."""
+    table = read_mounts()
+    return any(not held(one, generation, table).names for one in others(folder, generation))
 
 
 def held(former: Path, generation: str, table: list[Mount]) -> holders.Held:

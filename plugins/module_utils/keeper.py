@@ -14,6 +14,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, c
 SLICE_S = 5.0  # of copying, before a run of the playbooks is let in
 REST_S = 1.0
 SCRUB = 100.0  # times what comparing a file took, until the next one: a hundredth of a processor
+UNREAD = "it cannot be read; run site.yml again"
 WAIT_S = 60.0  # after what went wrong, or is held by readers, as it takes time to find out
 
 
@@ -33,6 +34,7 @@ class Keeper:
         with assignments.alone(self._folder):
             assigned = [one for one in assignments.assigned(self._folder) if self._until.get(one.path, 0) <= _now()]
             lines = {wanted.path: self._keep(wanted) for wanted in assigned}
+            lines |= dict.fromkeys(assignments.unread(self._folder), UNREAD)
         new = {path: line for path, line in lines.items() if self._said.get(path) != line}
         self._said |= new
         return [f"{path}: {line}" for path, line in new.items()]

@@ -19,7 +19,10 @@ Mount = dict[str, Any]
 
 
 def parse_mountinfo(text: str) -> list[Mount]:
-    """Mounts in the order of mounting: {number, point, type, source, options, device "MAJ:MIN", root, shared}."""
+    """Mounts as the kernel lists them: {number, parent, point, type, source, options, device "MAJ:MIN", root, shared}.
+
+    parent: the number of the mount that this one is mounted on.
+    """
     mounts = []
     for line in text.splitlines():
         left, _, right = line.partition(" - ")
@@ -28,6 +31,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         mounts.append(
             {
                 "number": fields[0],
+                "parent": fields[1],
                 "point": _unescape(fields[4]),
                 "type": tail[0],
                 "source": _unescape(tail[1]),
@@ -46,8 +50,10 @@ def read_mounts() -> list[Mount]:
 
 
 def mount_at(mounts: list[Mount], point: str) -> Mount | None:
-    """The topmost mount at `point`, if there is one."""
-    return next((mount for mount in reversed(mounts) if mount["point"] == point), None)
+    """The topmost mount at `point`, if there is one: the last on which no other one there is mounted."""
+    there = [mount for mount in mounts if mount["point"] == point]
+    lower = {mount["parent"] for mount in there}
+    return next((mount for mount in reversed(there) if mount["number"] not in lower), None)
 
 
 def mount_of(mounts: list[Mount], path: str) -> Mount:

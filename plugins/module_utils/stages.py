@@ -100,9 +100,9 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
     found = generations.record(folder, generation) if wanted.folder else {}
     shown = generations.view(wanted.folder, wanted.path, table)
     scrubbed = scrub.record(folder / generation)
-    if found is not None and not scrubbed.wrong and _is_as_wanted(shown, wanted, generation, served):
-        may_remove = wanted.folder and not look
-        removed, left = generations.remove_former(folder, generation) if may_remove else (False, NOBODY)
+    stands, theirs = _is_as_wanted(shown, wanted, generation, served), _is_theirs(wanted, generation)
+    if found is not None and not scrubbed.wrong and stands and theirs:
+        removed, left = _remove_former(wanted, generation, look=look)
         return Kept(removed, True, found, total, left, [])
     if look:
         return Kept(True, False, found or {}, total, NOBODY, [])
@@ -112,29 +112,26 @@ def keep(wanted: Wanted, seconds: float = float("inf"), *, look: bool = False) -
         compositions.publish(wanted.source, wanted.path)
     if not wanted.folder:
         return Kept(True, True, {}, total, NOBODY, [])
-    again = found is not None and (shown is None or shown.generation != generation or scrubbed.wrong)
+    is_shown = shown is not None and shown.generation == generation
+    _hand_over(wanted, generation)
     # the node was started again since, or a file was seen to differ: its medium is not taken at its word
-    if again and found is not None:
-        generations.drop_record(folder, generation)  # a copy whose files are to be copied again is not whole
-        wrong = staging.disown_wrong(str(folder / generation / FILES), wanted.processes)
-        scrub.keep_record(folder / generation, scrub.Compared(mended=scrubbed.mended + len(wrong)))
-        if wrong:
-            found = None
-        else:
-            generations.keep_record(folder, generation, found)
-    if found is None:
+    if found is not None and (scrubbed.wrong or not is_shown) and not _is_right(wanted, generation, scrubbed.mended):
+        found = None
         if served is None:
             raise NotMountedError(f"nothing is mounted at {wanted.source}, and files of {folder} have other bytes now")
+    if found is None:
         copied, part = _copy(wanted, generation, seconds)
         found = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
         if not copied.complete or copied.problems:
             return Kept(True, copied.complete, found, total, NOBODY, copied.problems)
         if part:
-            _write_names(wanted, folder / generation)
             found["kinds"] = part.kinds
+            if not is_shown:  # readers go by its names
+                _write_names(wanted, folder / generation)
         generations.keep_record(folder, generation, found)
-        (folder / COMING).unlink(missing_ok=True)
-    show(wanted, generation, served)
+        generations.forget_windows(wanted.folder)
+    if wanted.is_part or not stands:  # a whole copy that stands shows what was done to its files
+        show(wanted, generation, served)
     return Kept(True, True, found, total, generations.remove_former(folder, generation)[1], [])
 
 
@@ -186,6 +183,7 @@ def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf"))
     generation = _generation(next(reader.read_manifest(wanted.manifest)), wanted)
     Path(wanted.folder).mkdir(parents=True, exist_ok=True)
     Path(wanted.folder, COMING).write_text(generation, encoding="utf-8")
+    _hand_over(wanted, generation)
     copied, _ = _copy(wanted, generation, seconds, window)
     return copied
 
@@ -224,15 +222,21 @@ def show(wanted: Wanted, generation: str, served: mount_table.Mount | None) -> N
     folder = Path(wanted.folder)
     made, place = folder / generation, folder / VIEW
     place.mkdir(exist_ok=True)
-    if wanted.is_part and served:
-        layers = [str(made / FILES), wanted.source]
-        compositions.view_of_layers(str(made / NAMES), layers, str(place), f"{generation}/{served['device']}")
-    else:
-        compositions.view_of_folder(str(made / FILES), str(place))
     try:
+        if wanted.is_part and served:
+            layers = [str(made / FILES), wanted.source]
+            compositions.view_of_layers(str(made / NAMES), layers, str(place), f"{generation}/{served['device']}")
+        else:
+            compositions.view_of_folder(str(made / FILES), str(place))
         compositions.publish(str(place), wanted.path)
     finally:
-        mount_calls.detach(str(place))
+        _clear(place)  # also of what a process left that was killed here
+
+
+def _clear(view: Path) -> None:
+    """Nothing is mounted at the view of a stage any more."""
+    while mount_table.mount_at(mount_table.read_mounts(), str(view)):
+        mount_calls.detach(str(view))
 
 
 def _generation(header: dict[str, Any], wanted: Wanted) -> str:
@@ -257,6 +261,39 @@ def _is_as_wanted(shown: View | None, wanted: Wanted, generation: str, served: m
 
 def _is_of(shown: View, served: mount_table.Mount | None) -> bool:
     return served is not None and shown.device == served["device"]
+
+
+def _remove_former(wanted: Wanted, generation: str, *, look: bool) -> tuple[bool, Former]:
+    """Whether a former copy was removed, or would be, and who needs those that stay."""
+    folder = Path(wanted.folder)
+    if look or not wanted.folder:
+        return bool(wanted.folder) and generations.removable(folder, generation), NOBODY
+    return generations.remove_former(folder, generation)
+
+
+def _is_right(wanted: Wanted, generation: str, mended: int) -> bool:
+    """Reads a whole copy again; what is wrong in it is to be copied again, so it is not whole any more."""
+    folder = Path(wanted.folder)
+    wrong = staging.wrong_files(str(folder / generation / FILES), wanted.processes)
+    if wrong:
+        staging.disown(wrong)
+        generations.drop_record(folder, generation)  # and not before: without a record, digests are believed
+    scrub.keep_record(folder / generation, scrub.Compared(mended=mended + len(wrong)))
+    return not wrong
+
+
+def _is_theirs(wanted: Wanted, generation: str) -> bool:
+    """Whether what there is of a generation has the readers that are wanted."""
+    files = Path(wanted.folder, generation, FILES)
+    return not wanted.folder or not files.exists() or staging.is_of(str(files), wanted.rights)
+
+
+def _hand_over(wanted: Wanted, generation: str) -> None:
+    """Gives what there is of a generation the readers that are wanted."""
+    if _is_theirs(wanted, generation):
+        return
+    for one in (NAMES, FILES):  # the second tells whether both are done
+        staging.hand_over(str(Path(wanted.folder, generation, one)), wanted.rights)
 
 
 class _Made:
@@ -332,6 +369,6 @@ def _write_names(wanted: Wanted, generation: Path) -> None:
     names = (
         compositions.Name(row["path"], None if row["type"] == "folder" else row["size"], row.get("mtime") or 0)
         for row in rows
-        if row["type"] in ("file", "folder") and not row.get("unreadable")
+        if row["type"] in ("file", "folder") and not row.get("unreadable") and staging.stays_inside(row["path"])
     )
     compositions.write_names(str(generation / NAMES), names, wanted.rights)

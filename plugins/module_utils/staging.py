@@ -14,7 +14,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -131,6 +131,20 @@ def stage(
     )
 
 
+def hand_over(folder: str, rights: Rights) -> None:
+    """Gives a copy other readers, its own folder last: so `is_of` tells of an interrupted call."""
+    for root, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _give(f"{root}/{name}", rights, 0o444)
+        _give(root, rights, 0o555)
+
+
+def is_of(folder: str, rights: Rights) -> bool:
+    """Whether a copy has these readers."""
+    about = Path(folder).stat()
+    return (about.st_uid, about.st_gid, about.st_mode & 0o7777) == (rights.uid, rights.gid, rights.mode & 0o555)
+
+
 def lacking(
     manifest: str,
     folder: str,
@@ -147,22 +161,35 @@ def lacking(
     return (row for row in rows if row["type"] == "file" and copier.lacks(row))
 
 
-def disown_wrong(folder: str, processes: int) -> list[str]:
+def wrong_files(folder: str, processes: int) -> list[str]:
     """Reads a whole copy again; paths of files whose bytes are not those that were copied.
 
-    They lose their digest, so that they are copied again, and stay until there is another: readers may have them. A
-    file that has none was not copied, and goes.
+    Each process goes through the folders itself: no list of all files is in memory.
     """
-    files = [str(path) for path in Path(folder).rglob("*") if path.is_file()]
-    shares = [files[number::processes] for number in range(processes)]
-    found = reader.fork_map(lambda share: list(filter(is_wrong, share)), shares)
-    wrong = [path for share in found for path in share]
+
+    def compare(numbers: list[int]) -> list[str]:
+        files = (f"{root}/{name}" for root, _, names in os.walk(folder) for name in names)
+        return list(filter(is_wrong, islice(files, numbers[0], None, processes)))
+
+    found = reader.fork_map(compare, [[number] for number in range(processes)])
+    return [path for share in found for path in share]
+
+
+def disown(wrong: Iterable[str]) -> None:
+    """Takes their digest from files with wrong bytes, so that they are copied again.
+
+    They stay until there is another: readers may have them. A file that has none was not copied, and goes.
+    """
     for path in wrong:
         if kept := digest_of(path):
             os.removexattr(path, attribute(kept[1]))
         else:
             Path(path).unlink()
-    return wrong
+
+
+def stays_inside(path: str) -> bool:
+    """Whether a path of a manifest is one below the dataset: root makes no folder above a copy."""
+    return ".." not in path.split("/")
 
 
 def is_wrong(path: str) -> bool:
@@ -238,7 +265,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Every row whose place is `number` modulo `processes`, of what a mount serves, or of what was chosen of it."""
     every = islice(reader.read_manifest(manifest), 1 + number, None, processes)
-    rows = (row for row in every if window.has(row["path"]))
+    rows = (row for row in every if window.has(row["path"]) and stays_inside(row["path"]))
     if chosen is not None:
         return (row for row in rows if row["path"] in chosen)
     return (row for row in rows if row["type"] in ("file", "folder", "link") and not row.get("unreadable"))
@@ -375,9 +402,13 @@ class _Copier:
         if path != self._folder:
             self._make_folder(path.parent)
         path.mkdir(exist_ok=True)
-        os.chown(path, self._rights.uid, self._rights.gid)
-        path.chmod(self._rights.mode & 0o555)
+        _give(str(path), self._rights, 0o555)
         self._made.add(path)
+
+
+def _give(path: str, rights: Rights, may: int) -> None:
+    os.chown(path, rights.uid, rights.gid)
+    os.chmod(path, rights.mode & may)  # noqa: PTH101
 
 
 def _discard(folder: str, of: str = "") -> None:

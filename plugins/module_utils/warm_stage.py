@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -127,11 +128,14 @@ def _assign(node: Node, former: Wanted, target: Iterable[str], bandwidth: int, a
 
 
 def _assign_what_is_there(node: Node, wanted: Wanted, target: frozenset[str], all_files: int) -> None:
-    """Of what was wanted, what is on the medium by now: the rest is not copied any more."""
+    """Of what was wanted, what is on the medium by now: the rest is not copied any more.
+
+    The keeper shows it once it can, where that takes FUSE, or an older kernel that nobody reads.
+    """
     folders = list(there(wanted))
     kept = [path for path in target if any(staging.digest_of(str(one / path)) for one in folders)]
     smaller = _assign(node, wanted, kept, 0, all_files)
-    with assignments.alone(node.assignments):
+    with assignments.alone(node.assignments), suppress(stages.NotMountedError, compositions.InUseError):
         stages.keep(smaller)
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, compositions, stages, staging
+from ansible_collections.alluxio.fuse.plugins.module_utils import (
+    assignments,
+    compositions,
+    generations,
+    stages,
+    staging,
+)
 from ansible_collections.alluxio.fuse.plugins.module_utils.staging import Window
 
 DOCUMENTATION = r"""
@@ -166,6 +172,7 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
     with assignments.alone(said["assignments"]):
         assignments.assign(said["assignments"], wanted)
+        generations.forget_windows(wanted.folder)  # all of it is wanted now, or another copy
         kept = stages.keep(wanted, said["seconds"] or float("inf"))
     if text := str(kept.former):
         module.warn(f"{wanted.path}: {text}")

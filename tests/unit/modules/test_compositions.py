@@ -175,7 +175,6 @@ def test_a_path_in_use_is_withdrawn_only_when_told_so(path: Path, readers: list[
 
 
 def test_layers_are_tried_out_of_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = mount_table.read_mounts()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert compositions.can_layer()
     with monkeypatch.context() as changed:
@@ -184,7 +183,7 @@ def test_layers_are_tried_out_of_sight(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(compositions, "SOURCE", "x" * 5000)  # an overlay that the kernel refuses, as before Linux 6.5
     assert not compositions.can_layer()
     assert list(tmp_path.iterdir()) == []
-    assert mount_table.read_mounts() == before
+    assert not [one for one in mount_table.read_mounts() if one["point"].startswith(str(tmp_path))]
 
 
 def test_a_kernel_that_shows_no_parts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,3 +108,17 @@ def test_a_window_with_other_bytes_is_refused(said: dict[str, Any]) -> None:
         stage.present(module)
     assert len(failures) == 1
     assert "train/7: its bytes are not those of the manifest" in failures[0]
+
+
+def test_windows_of_a_copy_that_is_not_wanted_any_more_are_removed(said: dict[str, Any]) -> None:
+    present(said)
+    new = Path(said["source"]) / "train/new"
+    new.write_bytes(b"new")
+    save(Path(said["source"]), Path(said["manifest"]))
+    present(said | {"window": {"place": 0, "windows": 1}, "lacking": ""})
+    assert len(list(Path(said["folder"]).glob("*/files"))) == 2
+    new.unlink()
+    save(Path(said["source"]), Path(said["manifest"]))
+    assert present(said)["changed"]
+    assert len(list(Path(said["folder"]).glob("*/files"))) == 1
+    assert not present(said)["changed"]

@@ -18,6 +18,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     compositions,
     generations,
     keeper,
+    mount_calls,
     mount_table,
     scrub,
     stages,
@@ -167,6 +168,78 @@ def test_what_is_wrong_after_a_restart_needs_the_source(whole: stages.Wanted) ->
     reads_right(whole)
 
 
+def test_a_copy_is_not_shown_before_it_was_read_again_to_its_end(
+    whole: stages.Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it again is killed as it has found a file with other bytes."""
+    stages.keep(whole)
+    end(Path(whole.path))
+    (file,) = Path(whole.folder).glob(f"*/files/{TRAIN}/7")
+    file.write_bytes(b"x" * 100)
+    with monkeypatch.context() as killed:
+        killed.setattr(staging, "disown", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            stages.keep(whole)
+    assert kind(whole) == "source"
+    stages.keep(whole)
+    reads_right(whole)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_path_shows_the_newest_where_it_was_not_told_to_the_end(
+    whole: stages.Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever publishes a copy beneath another one is killed before that one is taken away."""
+    stages.keep(whole)
+    change(whole)
+    with monkeypatch.context() as killed:
+        killed.setattr(mount_calls, "detach", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            stages.keep(whole)
+    stages.keep(whole)
+    table = mount_table.read_mounts()
+    assert (Path(whole.path) / "large1").read_bytes() == (Path(whole.source) / "large1").read_bytes()
+    assert [one["point"] for one in table].count(whole.path) == 1
+    assert mount_table.mount_at(table, f"{whole.folder}/{generations.VIEW}") is None
+    assert len(staged_generations(whole)) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_an_overlay_of_others_is_none_of_ours(whole: stages.Wanted, tmp_path: Path) -> None:
+    for name in ("below", "other"):
+        (tmp_path / name).mkdir()
+    layers = f"ro,lowerdir={tmp_path / 'below'}:{tmp_path / 'other'}"
+    stages.keep(whole)
+    change(whole)
+    subprocess.run(
+        ["mount", "-t", "overlay", "-o", layers, f"{compositions.SOURCE}/x", str(tmp_path / "other")], check=True
+    )
+    try:
+        assert stages.keep(whole).complete
+    finally:
+        end(tmp_path / "other")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root gives files away")
+@pytest.mark.parametrize("budget", [0, BUDGET], ids=["whole", "part"])
+def test_other_readers_get_a_copy_that_there_is(whole: stages.Wanted, budget: int) -> None:
+    mine = replace(whole, budget=budget, per_file=1500)
+    theirs = replace(mine, uid=4711, gid=4712, mode="0750")
+    stages.keep(mine)
+    assert stages.keep(theirs, look=True).changed
+    assert stages.keep(theirs).changed
+    for name, mode in ((TRAIN, 0o550), (f"{TRAIN}/3", 0o440)):
+        about = (Path(whole.path) / name).stat()
+        assert (about.st_uid, about.st_gid, about.st_mode & 0o7777) == (4711, 4712, mode)
+    reads_right(theirs)
+    assert not stages.keep(theirs, look=True).changed
+    assert not stages.keep(theirs).changed
+
+
 def test_a_set_that_is_not_staged_here_is_the_source(whole: stages.Wanted) -> None:
     wanted = replace(whole, folder="")
     assert stages.keep(wanted, look=True).changed
@@ -257,9 +330,11 @@ def test_a_copy_stays_for_who_goes_by_names_in_it(
             assert re.fullmatch(told.format(pid=process.pid, path=before.path), ", ".join(former.kept)), former
             assert stages.seen(after.folder, after.path)["kept"] == former.kept
             assert len(staged_generations(after)) == 2
+            assert not stages.keep(after, look=True).changed
             assert not stages.keep(after).changed
         finally:
             process.kill()
+    assert stages.keep(after, look=True).changed
     assert stages.keep(after).changed
     assert stages.seen(after.folder, after.path)["kept"] == []
     assert len(staged_generations(after)) == 1
@@ -410,6 +485,7 @@ def test_the_keeper_finds_and_mends_what_differs(
     kept = keeper.Keeper(folder)
     kept.go_round()
     (file,) = Path(wanted.folder).glob(f"*/files/{TRAIN}/7")
+    names = {path: path.stat().st_ino for path in Path(wanted.folder).glob("*/names/**/*")}
     file.write_bytes(b"x" * 100)  # with the digest of what was there
     monkeypatch.setattr(scrub, "any_file", lambda _: file)
     for _ in range(2):  # it is found, and mended in the next round
@@ -417,6 +493,7 @@ def test_the_keeper_finds_and_mends_what_differs(
     reads_right(wanted)
     scrubbed = stages.seen(wanted.folder, wanted.path)["scrub"]
     assert (scrubbed["mended"], [*scrubbed["wrong"]]) == (1, [])
+    assert {path: path.stat().st_ino for path in names} == names  # readers go by them meanwhile
     assert kind(wanted) == ("part" if budget else "whole")
 
 
@@ -431,6 +508,15 @@ def test_the_keeper_lets_what_is_wrong_rest(whole: stages.Wanted, tmp_path: Path
     assert kept.go_round() == []
     assert kind(whole) == "source"
     assert keeper.Keeper(folder).go_round()
+    assert kind(whole) == "whole"
+
+
+def test_what_cannot_be_read_keeps_nothing_else_from_being_staged(whole: stages.Wanted, tmp_path: Path) -> None:
+    folder = tmp_path / "assignments"
+    assignments.assign(str(folder), whole)
+    (folder / "0.json").write_text("")
+    said = keeper.Keeper(str(folder)).go_round()
+    assert f"{folder / '0.json'}: it cannot be read; run site.yml again" in said
     assert kind(whole) == "whole"
 
 

@@ -157,14 +157,28 @@ def test_files_of_a_former_copy_are_taken_where_they_are_the_same(
 def test_a_copy_is_not_taken_at_its_word(manifest: Path, source: Path, folder: Path) -> None:
     """After a restart of the node: other bytes of the same size are replaced, a file that was not copied goes."""
     stage(manifest, source, folder)
-    assert staging.disown_wrong(str(folder), processes=3) == []
+    assert staging.wrong_files(str(folder), processes=3) == []
     (folder / "class0/7.jpg").write_bytes(b"x" * 7)
     (folder / "class1/unknown").write_bytes(b"")
-    wrong = sorted(staging.disown_wrong(str(folder), processes=3))
+    wrong = sorted(staging.wrong_files(str(folder), processes=3))
+    staging.disown(wrong)
     assert wrong == [str(folder / "class0/7.jpg"), str(folder / "class1/unknown")]
     assert (folder / "class0/7.jpg").read_bytes() == b"x" * 7  # readers have it until there is another
     assert stage(manifest, source, folder).copied == 1
     assert tree(folder) == tree(source)
+
+
+def test_no_path_leads_out_of_a_copy(manifest: Path, source: Path, folder: Path) -> None:
+    """Root would give folders above it to the readers."""
+    for name in ("", "escaped/"):
+        row = {"path": f"../{name}out", "type": "file", "size": 0, "stamp": ""}
+        manifest.write_text(f"{manifest.read_text()}{json.dumps(row)}\n")
+    before = folder.parent.stat().st_mode
+    (source.parent / "out").touch()
+    assert not stage(manifest, source, folder).problems
+    assert tree(folder) == tree(source)
+    assert folder.parent.stat().st_mode == before
+    assert not (folder.parent / "escaped").exists()
 
 
 def test_a_full_medium_is_said(source: Path, memory: Path, tmp_path: Path) -> None:

@@ -18,11 +18,21 @@ TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 """
 
 
+def test_what_was_mounted_beneath_is_not_the_topmost() -> None:
+    """It is newer, and the kernel lists it later."""
+    beneath = "64 27 0:53 / /mnt/data\\040set rw - overlay later rw"
+    table = mount_table.parse_mountinfo(TABLE.replace("60 27 ", "60 64 ") + beneath)
+    found = mount_table.mount_at(table, "/mnt/data set")
+    assert found
+    assert found["number"] == "60"
+
+
 def test_table() -> None:
     table = mount_table.parse_mountinfo(TABLE)
     assert [mount["shared"] for mount in table] == [False, True, True, False, False, False]
     assert table[2] == {
         "number": "60",
+        "parent": "27",
         "point": "/mnt/data set",
         "type": "fuse.alluxio-fuse",
         "source": "alluxio-fuse",

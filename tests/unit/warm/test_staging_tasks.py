@@ -246,6 +246,19 @@ def test_without_fuse_it_says_so(staged: Staged, monkeypatch: pytest.MonkeyPatch
     assert len(staged.left(task)) == 20
 
 
+def test_it_ends_where_fuse_goes_away_meanwhile(staged: Staged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the same task would end the runner again each time."""
+
+    def away(*_: object) -> None:
+        raise stages.NotMountedError("nothing is mounted")
+
+    monkeypatch.setattr(warm_progress.Progress, "rest", lambda *_: None)
+    monkeypatch.setattr(stages, "keep", away)
+    task = staged.start("evict", "stage", paths=["class-0"])
+    staged.go()
+    assert staged.state(task).state == "incomplete"
+
+
 def test_what_is_not_staged_here_is_refused(staged: Staged) -> None:
     node = warm_tasks.node(staged.folder)
     describe(staged.folder, replace(node, datasets={"set": replace(node.datasets["set"], copy="")}))
