@@ -31,7 +31,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Budget:
-    """How a node's memory is divided, bytes; keeper: of the pod that keeps copies of datasets, without these."""
+    """How a node's memory is divided, bytes; keeper: of the program that keeps copies of datasets, without these."""
 
     total: Value[int]
     reserve: Value[int]
@@ -88,7 +88,7 @@ def budget(kind: Kind, fleet: Fleet, *, hosts_worker: bool) -> Budget:
     floor = fleet.overrides.apply("node", "page_cache_floor", memory.page_cache_floor(total.amount, workload.amount))
     available = total.amount - reserve.amount - workload.amount
     shapes = fleet.shapes if kind.gpu_node else ()
-    staged = [shape for shape in shapes if shape.staged and fleet.intent.capabilities.in_pods]
+    staged = [shape for shape in shapes if shape.staged]
     keeper = keeper_memory(sum(shape.files for shape in staged)) if staged else 0
 
     def made(level: Level, grants: dict[str, Grant]) -> Budget:

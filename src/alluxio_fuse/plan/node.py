@@ -229,6 +229,7 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
     services = divided.services + layout.memory
     cached = bool(layout.client_caches) and all(cache.space for cache in layout.client_caches.values())
     in_memory = sum(stage.footprint for stage in layout.stages.values() if stage.space.medium == "memory")
+    in_pods = fleet.intent.capabilities.in_pods
     return {
         "state_dir": Value(fleet.state_dir, "state_dir", "everything of ours that is not a cache", "alluxio_name"),
         "mount_root": Value(fleet.mount_root, "mount_root", "mounts are below it", "alluxio_name"),
@@ -241,7 +242,7 @@ def _node_service(kind: Kind, fleet: Fleet, divided: Budget, layout: Layout) -> 
         "cache_media": _media(fleet, layout),
         "read_ahead_kb": fleet.overrides.apply("node", "read_ahead_kb", fuse.disk_read_ahead(fleet.upstream, cached)),
         "nofile": nofile(kind.nofile),
-        **({"keeper": keeper(divided.keeper, in_memory)} if divided.keeper else {}),
+        **({"keeper": keeper(divided.keeper, in_memory)} if divided.keeper and in_pods else {}),
     }
 
 

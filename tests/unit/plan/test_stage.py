@@ -49,6 +49,13 @@ def test_the_copy_takes_the_mounts_place() -> None:
     assert copy.folder == f"{media['stage-memory']['path']}/set"
 
 
+def test_the_keepers_memory_is_counted_on_the_node_itself() -> None:
+    node = planned().nodes["localhost"]
+    limits = [one["container_memory"].amount for one in node.values() if "container_memory" in one]
+    held = node["fuse/set"]["stage"].amount.footprint + stage_rules.keeper_memory(SET["files"])
+    assert sum([held, *limits]) == pytest.approx(node["node"]["memory_services"].amount, abs=len(limits) << 20)
+
+
 def test_what_is_not_staged_is_as_before() -> None:
     plain = planned({**SET, "stage": False})  # as YAML reads a bare off
     fuse = plain.nodes["localhost"]["fuse/set"]
