@@ -16,7 +16,6 @@ description:
   - Counted is what a manifest holds; hidden names, and names that cannot be served, are left out. Nothing is written.
   - Counting ends without a result after a minute.
 options:
-  source: {description: "C(pvc://claim) or C(pvc://claim/folder), as the dataset says it.", type: str, required: true}
   folder: {description: Where the pod sees it., type: path, required: true}
 author: [alluxio-fuse]
 extends_documentation_fragment:
@@ -26,15 +25,10 @@ extends_documentation_fragment:
 EXAMPLES = r"""
 - name: Count what the claim holds
   alluxio.fuse.claim_facts:
-    source: pvc://nfs-imagenet/train
     folder: /sources/imagenet
 """
 
 RETURN = r"""
-source:
-  description: The source that was asked for.
-  type: str
-  returned: always
 facts:
   description: >-
     C(state) (ok, empty, missing, denied or unreachable), C(detail), C(files), C(bytes) and C(sizes), a histogram with
@@ -50,14 +44,11 @@ def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(
         argument_spec={
-            "source": {"type": "str", "required": True},
             "folder": {"type": "path", "required": True},
         },
         supports_check_mode=True,
     )
-    params = module.params
-    facts = read_source(f"file://{params['folder']}", os.geteuid(), LIMIT_S)
-    module.exit_json(changed=False, source=params["source"], facts=facts)
+    module.exit_json(changed=False, facts=read_source(f"file://{module.params['folder']}", os.geteuid(), LIMIT_S))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from alluxio_fuse import preflight
 from alluxio_fuse.containers import of_others
@@ -14,6 +14,9 @@ from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan
 
 Results = Sequence[Mapping[str, Any]]
+
+#: Facts of a source that was asked, and of which no answer came.
+_UNANSWERED: Final = {"state": "unreachable", "detail": "no answer came", "files": None, "bytes": None, "sizes": None}
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,14 @@ def planner_facts(
 ) -> dict[str, Any]:
     """Facts as the planner reads them: those of a node, joined by what other modules found.
 
-    node, node_access: of the cluster. stores: results of `object_store_facts` and `claim_facts`; readers: results of
-    `mount_users`; all in a loop. names: as `fleet_names` returns them. containers: what `podman inspect` says of those
-    with our names.
+    node, node_access: of the cluster. stores: results of `object_store_facts` and `claim_facts`, each in a loop over
+    sources: each of these has facts, whatever came of it. readers: results of `mount_users` in a loop. names: as
+    `fleet_names` returns them. containers: what `podman inspect` says of those with our names.
     """
     joined = with_node(facts, node, node_access)
     return {
         **joined,
-        "sources": {**joined["sources"], **{one["source"]: one["facts"] for one in stores}},
+        "sources": {**joined["sources"], **{one["item"]["source"]: one.get("facts", _UNANSWERED) for one in stores}},
         "clock_skew": clock_skew,
         "names": names,
         "readers": {one["item"]: one["readers"] for one in readers if one.get("readers")},

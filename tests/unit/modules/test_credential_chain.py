@@ -14,8 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, object_stores, objects
-from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+from ansible_collections.alluxio.fuse.plugins.module_utils import credential_chain, object_stores, objects, store_facts
 from aws_stand_in import CONTAINER, ROLE_ARN, Key, Lent, aws_stand_in
 from botocore.exceptions import ClientError
 from object_store import object_store, own_address
@@ -94,7 +93,7 @@ def settings(endpoint: str) -> dict[str, Any]:
 def ask(endpoint: str) -> dict[str, Any]:
     """What preflight is told."""
     said = {"source": "s3://training/set", "store": settings(endpoint), "limit": 100, **KEYLESS}
-    found = object_store_facts.ask(said)
+    found = store_facts.ask(said)
     Source.model_validate(found)
     return found
 
@@ -232,9 +231,9 @@ def test_given_keys_are_not_joined_by_found_ones(lent: Lent, places: Places) -> 
     places.environment(*lent.lend())
     store = {**settings(places.endpoint), "credential_chain": False}
     said = {"source": "s3://training/set", "limit": 100, "store": store}
-    assert object_store_facts.ask({**said, **KEYLESS})["state"] == "keyless"
+    assert store_facts.ask({**said, **KEYLESS})["state"] == "keyless"
     given = {**KEYLESS, "access_key": STATIC[0], "secret_key": STATIC[1]}
-    found = object_store_facts.ask({**said, **given})
+    found = store_facts.ask({**said, **given})
     assert (found["state"], "keys_from" in found) == ("ok", False)
     assert [code for _, _, code in lent.asked] == [""]
 

@@ -6,8 +6,7 @@ import io
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import bucket, hdfs, object_stores, objects
-from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+from ansible_collections.alluxio.fuse.plugins.module_utils import bucket, hdfs, object_stores, objects, store_facts
 from requests import Response
 
 SOURCE = "hdfs://namenode.example.com:8020/train/set"
@@ -125,11 +124,11 @@ def test_what_a_namenode_refuses_is_told(
         return made
 
     monkeypatch.setattr("requests.Session.get", answered)
-    found = object_store_facts.ask({"source": SOURCE, "store": {}, "limit": 5, **NO_KEYS})
+    found = store_facts.ask({"source": SOURCE, "store": {}, "limit": 5, **NO_KEYS})
     assert (found["state"], found["detail"]) == (state, detail)
     assert asked == [{"op": "LISTSTATUS_BATCH", "user.name": "alluxio"}]
 
 
 def test_keys_are_refused() -> None:
-    found = object_store_facts.ask({"source": SOURCE, "store": {}, "limit": 5, **NO_KEYS, "access_key": "AK"})
+    found = store_facts.ask({"source": SOURCE, "store": {}, "limit": 5, **NO_KEYS, "access_key": "AK"})
     assert (found["state"], found["detail"]) == ("contradictory", "keys are given, and HDFS is read without any")

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, objects, oss
-from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, objects, oss, store_facts
 from oss_stand_in import Key, Serving, oss_stand_in
 
 FILES = {f"set/many/{number:04}": b"x" * (number % 7) for number in range(1203)} | {
@@ -31,7 +30,7 @@ def serving() -> Iterator[Serving]:
 def ask(serving: Serving, source: str = "oss://training/set", **said: Any) -> dict[str, Any]:
     """What preflight is told of a source; `said` replaces keys, or settings as `store`."""
     keys = {"access_key": "", "secret_key": "", "security_token": "", **serving.keys}
-    return object_store_facts.ask({"source": source, "store": serving.oss, "limit": 5000, **keys, **said})
+    return store_facts.ask({"source": source, "store": serving.oss, "limit": 5000, **keys, **said})
 
 
 @pytest.mark.parametrize(("few", "requests"), [(8, 2), (1, 8)], ids=["one after the other", "side by side"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, s3
-from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+from ansible_collections.alluxio.fuse.plugins.module_utils import object_stores, s3, store_facts
 
 ENDPOINT = "https://s3.example.com"
 UNSAID = "neither s3.anonymous nor s3.credential_chain is true"
@@ -76,7 +75,7 @@ def test_a_store_is_not_asked_without_a_word(
     settings: dict[str, Any], keys: tuple[str, str], state: str, detail: str
 ) -> None:
     said = {"source": "s3://bucket/set", "store": {**settings, "endpoint": "http://127.0.0.1:9"}, "limit": 1}
-    assert object_store_facts.ask({**said, "access_key": keys[0], "secret_key": keys[1], "security_token": ""}) == {
+    assert store_facts.ask({**said, "access_key": keys[0], "secret_key": keys[1], "security_token": ""}) == {
         "state": state,
         "detail": detail,
         "files": None,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ansible_collections.alluxio.fuse.plugins.module_utils import sources
-from ansible_collections.alluxio.fuse.plugins.modules import object_store_facts
+from ansible_collections.alluxio.fuse.plugins.module_utils import sources, store_facts
 
 from alluxio_fuse.plan.facts import Source
 
 LISTING = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}</ListBucketResult>'
 OBJECT = "<Contents><Key>{}</Key><Size>{}</Size><ETag>e</ETag></Contents>"
 PER_PAGE = 2
+ROOT = Path(__file__).parents[3]
 FILES = {"a/one": 1, "a/three": 3, "b/none": 0, "b/four": 4, "five": 5}
 
 
@@ -57,7 +60,7 @@ def ask(objects: dict[str, int], source: str = "s3://bucket/set", limit: int = 1
     """What is found of a source, in the shape that the planner reads."""
     with store(objects) as endpoint:
         said = {"endpoint": endpoint, "path_style": True, "anonymous": True}
-        found = object_store_facts.ask(
+        found = store_facts.ask(
             {
                 "source": source,
                 "store": said,
@@ -99,3 +102,41 @@ def test_what_was_not_counted_has_no_histogram() -> None:
     assert (ask({})["state"], ask({})["sizes"]) == ("empty", [])
     missing = ask({}, "s3://nobucket/set")
     assert (missing["state"], missing["sizes"]) == ("missing", None)
+
+
+def test_no_key_changes_what_is_found(tmp_path: Path) -> None:
+    """Ansible masks keys in what a module answers: in a source, a state and a number, too."""
+    keys = {
+        "of_the_bucket": ("bucket", "never-to-be-shown"),
+        "of_states": ("o", "k"),
+        "of_numbers": ("5", "13"),
+        "of_nobody": ("unreachable", "nobody"),
+    }
+    with store({f"{name}/{path}": size for name in keys for path, size in FILES.items()}) as endpoint:
+        there = {"endpoint": endpoint, "path_style": True}
+        asked = [{"name": name, "source": f"s3://bucket/{name}", "store": there} for name in keys]
+        asked[-1] |= {"source": "s3://nobody/set", "store": {"endpoint": "http://127.0.0.1:1", "path_style": True}}
+        given = {name: {"access_key": access, "secret_key": secret} for name, (access, secret) in keys.items()}
+        task = {
+            "alluxio.fuse.object_store_facts": {
+                "source": "{{ item.source }}",
+                "store": "{{ item.store }}",
+                "access_key": "{{ given[item.name].access_key }}",
+                "secret_key": "{{ given[item.name].secret_key }}",
+            },
+            "loop": asked,
+            "register": "stores",
+        }
+        content = "{{ ({'sources': {}} | alluxio.fuse.planner_facts(stores=stores.results)).sources }}"
+        keep = {"ansible.builtin.copy": {"dest": f"{tmp_path}/sources", "content": content, "mode": "0600"}}
+        play = {"hosts": "localhost", "gather_facts": False, "vars": {"given": given}, "tasks": [task, keep]}
+        (tmp_path / "play.yml").write_text(json.dumps([play]))
+        command = [sys.executable, "-m", "ansible", "playbook", "-vvv", str(tmp_path / "play.yml")]
+        environment = os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert "never-to-be-shown" not in done.stdout + done.stderr
+    found = json.loads((tmp_path / "sources").read_text())
+    assert list(found) == [one["source"] for one in asked]
+    *counted, unreachable = found.values()
+    assert [(one["state"], one["files"], one["bytes"]) for one in counted] == [("ok", 5, 13)] * 3
+    assert unreachable["state"] == "unreachable"

@@ -11,6 +11,7 @@ from alluxio_fuse import going, preflight
 from alluxio_fuse.adapters import as_filter
 from alluxio_fuse.containers import containers
 from alluxio_fuse.plan import plan
+from alluxio_fuse.views.preflight import planner_facts
 
 POINT = "/mnt/alluxio-fuse/imagenet-sample/data"
 
@@ -107,6 +108,18 @@ def test_a_distribution_that_is_not_listed(running: str) -> None:
     distribution, version = running.split()
     (finding,) = found(distribution={"id": distribution, "version": version})
     assert (finding["path"], finding["value"]) == ("localhost: distribution", running)
+
+
+def test_a_store_that_was_asked_and_gave_no_answer_is_refused() -> None:
+    """Also where files and bytes are given, which are believed of a source that nobody looks at."""
+    source = "s3://training/imagenet"
+    hosts = local(alluxio_datasets=[{"name": "data", "source": source, "files": 9, "bytes": "1Gi"}])
+    assert preflight.findings(hosts) == []
+    stores = [{"item": {"source": source}, "msg": "it ended"}]
+    hosts["localhost"]["facts"] = planner_facts(hosts["localhost"]["facts"], stores=stores, names=[])
+    (finding,) = preflight.findings(hosts)
+    assert (finding["path"], finding["value"]) == ("alluxio_datasets[0].source", source)
+    assert finding["reason"] == "unreachable on localhost: no answer came"
 
 
 def test_no_fuse_device() -> None:
