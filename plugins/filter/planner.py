@@ -9,7 +9,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from alluxio_fuse.adapters import as_filter, plain
-from alluxio_fuse.chart import values
+from alluxio_fuse.chart.refusals import refusals
 from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import Refused
 from alluxio_fuse.plan import plan as derive
@@ -20,7 +20,7 @@ def plan(hosts: dict[str, Any], digest: str = "") -> dict[str, Any]:
     """The plan of {host: {groups, variables, facts}} and the delivered image; fails with every finding."""
     try:
         made = derive(plain(hosts), str(digest))
-        if found := [*values.refusals(made), *render.refusals(made)]:
+        if found := [*refusals(made), *render.refusals(made)]:
             raise Refused(found)
         return made.dump()
     except Refused as refused:

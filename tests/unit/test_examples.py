@@ -9,7 +9,7 @@ import pytest
 import yaml
 from fleets import filesystem, fleet, host
 
-from alluxio_fuse.chart import values
+from alluxio_fuse.chart.refusals import refusals
 from alluxio_fuse.fluid import render
 from alluxio_fuse.plan import plan
 from alluxio_fuse.plan.intent.fleet import KNOWN_VARIABLES
@@ -36,7 +36,7 @@ def test_settings_are_planned(page: Path, block: str) -> None:
         hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
     made = plan(hosts)
     assert made.fleet["datasets"].amount[0]["source"] == datasets[0]["source"]
-    assert [*values.refusals(made), *render.refusals(made)] == []
+    assert [*refusals(made), *render.refusals(made)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,15 +1,11 @@
-"""Values of the chart that users say beside the plan: joined with the plan's, or refused by name."""
+"""Values of the chart that users say beside the plan: joined with the plan's, or refused where it writes them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Final
 
-from jsonschema import Draft7Validator
-
-from alluxio_fuse.chart.reserved import CHART
 from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.values import Amounts
 
@@ -45,25 +41,12 @@ def joined(planned: Amounts, further: Mapping[str, Any]) -> Amounts:
     return both
 
 
-def findings(planned: Amounts, further: Mapping[str, Any]) -> list[Finding]:
-    """What speaks against the user's values: those that the plan writes, and those that the chart does not take."""
-    taken = list(_taken(planned, further, ()))
-    return taken or [
-        Finding(
-            ".".join([VARIABLE, *map(str, wrong.absolute_path)]),
-            json.dumps(wrong.instance)[:80],
-            f"the chart does not take it: {wrong.message}",
-            "charts/alluxio-fuse/README.md lists every value",
-        )
-        for wrong in sorted(_schema().iter_errors(joined(planned, further)), key=lambda one: list(one.absolute_path))
-    ]
-
-
-def _taken(planned: Mapping[str, Any], further: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Finding]:
+def taken(planned: Mapping[str, Any], further: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """What the user says, and the plan writes. path: of both among the values."""
     for key in sorted(further.keys() & planned.keys()):
         mine, theirs, place = planned[key], further[key], (*path, key)
         if key not in _WHOLE and isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-            yield from _taken(mine, theirs, place)
+            yield from taken(mine, theirs, place)
         else:
             where, value = ".".join((VARIABLE, *place)), json.dumps(theirs)[:80]
             yield Finding(where, value, "the plan writes this value", _remedy(place))
@@ -73,8 +56,3 @@ def _remedy(place: tuple[str, ...]) -> str:
     service = _SERVICES.get(place[0], place[0])
     said = next((_SAID_BY[name] for name in reversed(place) if name in _SAID_BY), None)
     return said.format(service=service) if said else "remove it"
-
-
-@cache
-def _schema() -> Draft7Validator:
-    return Draft7Validator(json.loads((CHART / "values.schema.json").read_text()))

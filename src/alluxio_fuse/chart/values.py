@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from alluxio_fuse import keeper, names
-from alluxio_fuse.chart.further import findings, joined
+from alluxio_fuse.chart.further import joined
 from alluxio_fuse.chart.reserved import CHART, is_reserved
 from alluxio_fuse.kubernetes.objects import password_name
 from alluxio_fuse.plan import Plan
@@ -16,7 +16,6 @@ from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.nfs import export_of
 from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.pvc import claim_of
-from alluxio_fuse.plan.refusals import Finding
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sources import UNSIGNED
@@ -44,17 +43,14 @@ def chart_values(
     secrets: {dataset: name of the Secret with its `access_key`, `secret_key` and, for OSS, maybe `security_token`}.
     nodes_addresses: of the nodes that read counters. trust_digest: of the certificates of private CAs.
     """
-    planned = _planned(plan, secrets or {}, nodes_addresses, trust_digest)
+    planned = planned_values(plan, secrets or {}, nodes_addresses, trust_digest)
     return joined(planned, plan.fleet["kubernetes"].amount.values)
 
 
-def refusals(plan: Plan) -> list[Finding]:
-    """What speaks against the values that the user says beside a plan; nothing on another platform."""
-    said = plan.fleet["kubernetes"].amount.values if plan.capabilities.in_pods else None
-    return findings(_planned(plan, {}, (), ""), said) if said else []
-
-
-def _planned(plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[str], trust_digest: str) -> Amounts:
+def planned_values(
+    plan: Plan, secrets: Mapping[str, str], nodes_addresses: Sequence[str] = (), trust_digest: str = ""
+) -> Amounts:
+    """Those of a plan alone; the arguments are those of `chart_values`."""
     fleet = amounts(plan.fleet)
     nodes = {host: {name: amounts(one) for name, one in services.items()} for host, services in plan.nodes.items()}
     cluster: Kubernetes = fleet["kubernetes"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from alluxio_fuse.chart import values
+from alluxio_fuse.chart.refusals import refusals
 from alluxio_fuse.fluid import render
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import Plan, Refused, plan
@@ -30,7 +30,7 @@ def findings(
     found: list[Finding] = []
     try:
         planned = planned or plan(hosts)
-        found += [*values.refusals(planned), *render.refusals(planned)]
+        found += [*refusals(planned), *render.refusals(planned)]
     except Refused as refused:
         found += refused.findings
     if cluster:

@@ -9,7 +9,8 @@ from fleets import IMAGENET, fleet, host
 
 from alluxio_fuse import preflight
 from alluxio_fuse.chart import further
-from alluxio_fuse.chart.values import chart_values, refusals
+from alluxio_fuse.chart.refusals import refusals
+from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan import plan as derive
 
@@ -58,22 +59,27 @@ def test_what_the_plan_writes_is_refused_by_name(values: dict[str, Any], path: s
 
 
 @pytest.mark.parametrize(
-    ("values", "path", "reason"),
+    ("values", "path", "value", "reason"),
     [
-        ({"monitorin": {}}, "", "'monitorin' was unexpected"),
+        ({"monitorin": {"a": 1}}, "monitorin", '{"a": 1}', "did you mean monitoring?"),
+        ({"master": {"podAnnotation": {"a": "b"}}}, "master.podAnnotation", '{"a": "b"}', "mean podAnnotations?"),
         (
             {"monitoring": {"podMonitor": {"enabled": "yes"}}},
-            ".monitoring.podMonitor.enabled",
-            "is not of type 'boolean'",
+            "monitoring.podMonitor.enabled",
+            '"yes"',
+            "'yes' is not of type 'boolean'",
         ),
+        ({"extraObjects": {"a": 1}}, "extraObjects", '{"a": 1}', "does not take it: is not of type 'array'"),
+        ({"properties": {"alluxio": "1"}}, "properties.alluxio", '"1"', "does not take the name: 'alluxio' does not"),
     ],
+    ids=["no key", "no key within the plan's", "text", "a mapping", "a name"],
 )
 def test_what_the_chart_does_not_take_is_refused_before_anything_is_changed(
-    values: dict[str, Any], path: str, reason: str
+    values: dict[str, Any], path: str, value: str, reason: str
 ) -> None:
     (found,) = preflight.findings(hosts(**values))
-    assert found["path"] == f"{further.VARIABLE}{path}"
-    assert reason in found["reason"]
+    assert (found["path"], found["value"]) == (f"{further.VARIABLE}.{path}", value)
+    assert reason in f"{found['reason']}: {found['remedy']}"
 
 
 def test_other_platforms_have_no_chart() -> None:

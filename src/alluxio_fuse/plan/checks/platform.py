@@ -16,6 +16,7 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
     said, platform = intent.alluxio_kubernetes, intent.alluxio_platform
     _check_claims(intent, problems)
     _check_exports(intent, problems)
+    _check_names(intent, problems)
     check_fluid(intent, problems)
     check_credential_chain(intent, problems)
     _refuse_stages(intent, problems)
@@ -53,6 +54,21 @@ def check_platform(intent: FleetIntent, problems: Problems) -> None:
             )
     for name in sorted(said.secrets.keys() - {dataset.name for dataset in intent.alluxio_datasets}):
         problems.refuse(f"alluxio_kubernetes.secrets.{name}", "(not shown)", "no such dataset", "name one of yours")
+
+
+def _check_names(intent: FleetIntent, problems: Problems) -> None:
+    """Kubernetes takes no name that ends with a hyphen."""
+    if not intent.capabilities.in_pods:
+        return
+    said = {
+        "alluxio_name": intent.alluxio_name,
+        "alluxio_kubernetes.namespace": intent.alluxio_kubernetes.namespace or "",
+        **{f"alluxio_datasets[{index}].name": one.name for index, one in enumerate(intent.alluxio_datasets)},
+    }
+    for path, name in said.items():
+        if name.endswith("-"):
+            reason = "Kubernetes takes no name that ends with a hyphen"
+            problems.refuse(path, name, reason, "end it with a letter or a digit")
 
 
 def _check_claims(intent: FleetIntent, problems: Problems) -> None:
