@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from fleets import fleet
-from helm import Helm, containers
+from helm import Helm, RefusedError, containers
 from test_render import apply
 
+from alluxio_fuse.chart.refusals import refusals
 from alluxio_fuse.chart.values import chart_values
 from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.values import amounts
@@ -79,3 +80,38 @@ def test_reads_go_past_workers_where_the_plan_has_them_do_so(helm: Helm, quota: 
     for name in ("imagenet", "clicks"):
         site = dict(line.split("=", 1) for line in data[f"fuse-{name}.properties"].splitlines())
         assert site["alluxio.user.file.readtype.default"] == said
+
+
+@pytest.mark.parametrize(
+    ("said", "longest"),
+    [
+        (("a", "{}", "", "data"), 30),
+        (("a" * 36, "{}", "", "data"), 20),
+        (("a" * 24, "b" * 20, "{}", "data"), 12),
+        (("a" * 30, "b", "", "{}"), 32),
+    ],
+    ids=["dataset", "dataset and deployment", "pool", "driver"],
+)
+def test_the_longest_names_are_those_that_the_chart_takes(helm: Helm, said: tuple[str, ...], longest: int) -> None:
+    """Names of deployment, dataset, group and namespace: one is as long as it may be, and then a character longer."""
+
+    def made(length: int) -> tuple[Plan, str]:
+        name, dataset, group, namespace = (one.format("x" * length) for one in said)
+        variables = {
+            "alluxio_name": name,
+            "alluxio_kubernetes": {"namespace": namespace, "values": {"csi": {"enabled": namespace != "data"}}},
+            "alluxio_datasets": [VARIABLES["alluxio_datasets"][0] | {"name": dataset}],
+        }
+        hosts = fleet(2, VARIABLES | variables, memory=512, cpus=64, disk=2000, gpus=("V100",) * 8)
+        if group:
+            hosts["node-1"]["groups"].append(group)
+            hosts["node-1"]["facts"]["memory"] = {"total": 2**37, "available": 2**37, "limit": None}
+        return plan(hosts), namespace
+
+    fits, namespace = made(longest)
+    assert refusals(fits) == []
+    helm.text(release=fits.name, namespace=namespace, values=chart_values(fits))
+    too_long, namespace = made(longest + 1)
+    assert len(refusals(too_long)) == 1
+    with pytest.raises(RefusedError):
+        helm.text(release=too_long.name, namespace=namespace, values=chart_values(too_long))
