@@ -37,8 +37,11 @@ Host = dict[str, Any]
 def refuse_invalid(model: type[BaseModel], error: ValidationError, problems: Problems, prefix: str = "") -> None:
     """Turn every error of a model into a finding; mappings and what may be a secret are not echoed."""
     for details in error.errors():
-        path = _path(details)
-        problems.refuse(prefix + path, shown(path, details["input"]), _reason(details), _remedy(model, details))
+        at = tuple(details.get("ctx", {}).get("at", ()))
+        path = _path((*details["loc"], *at))
+        problems.refuse(
+            prefix + path, shown(path, _part(details["input"], at)), _reason(details), _remedy(model, details)
+        )
 
 
 def shown(path: str, value: object) -> str:
@@ -51,9 +54,16 @@ def shown(path: str, value: object) -> str:
     return text if "://" not in text or "@" not in text else "(not shown)"
 
 
-def _path(details: ErrorDetails) -> str:
+def _part(value: Any, at: tuple[str | int, ...]) -> Any:
+    """The part of a value that is meant."""
+    for part in at:
+        value = value[part]
+    return value
+
+
+def _path(location: tuple[str | int, ...]) -> str:
     path = ""
-    for part in details["loc"]:
+    for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
     return path
 

@@ -74,6 +74,12 @@ def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str)
     assert remedy in found.remedy
 
 
+def test_a_name_that_two_datasets_have(finding: Any) -> None:
+    found = finding(local(alluxio_datasets=[{**DATASET, "name": "coco"}, DATASET, {**DATASET, "source": "s3://other"}]))
+    assert (found.path, found.value) == ("alluxio_datasets[2].name", "'imagenet'")
+    assert found.reason.startswith("alluxio_datasets[1] has this name")
+
+
 def test_all_findings_come_at_once(findings: Any) -> None:
     hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="4")
     assert len(findings(hosts)) == 4

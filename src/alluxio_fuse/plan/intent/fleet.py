@@ -137,8 +137,10 @@ class FleetIntent(Strict):
     @model_validator(mode="after")
     def _names_once(self) -> Self:
         names = [dataset.name for dataset in self.alluxio_datasets]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise wrong("names", f"two datasets are named {', '.join(twice)}", "give each its own name")
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                reason = f"alluxio_datasets[{names.index(name)}] has this name, too: it is in paths and of services"
+                raise wrong("names", reason, "give each its own name", at=("alluxio_datasets", index, "name"))
         return self
 
 

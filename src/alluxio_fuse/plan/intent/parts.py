@@ -13,9 +13,12 @@ Java = Annotated[Literal[8, 11, 17, 21, 25], BeforeValidator(parse_whole)]
 Libfuse = Annotated[Literal[2, 3], BeforeValidator(parse_whole)]
 
 
-def wrong(kind: str, reason: str, remedy: str) -> PydanticCustomError:
-    """What validators raise: what is wrong with a value, and what to write instead. kind: `secret` hides the value."""
-    return PydanticCustomError("wrong", "{reason}", {"kind": kind, "reason": reason, "remedy": remedy})
+def wrong(kind: str, reason: str, remedy: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    """What validators raise: what is wrong with a value, and what to write instead. kind: `secret` hides the value.
+
+    at: where in the value, if a part of it is meant.
+    """
+    return PydanticCustomError("wrong", "{reason}", {"kind": kind, "reason": reason, "remedy": remedy, "at": at})
 
 
 def _name(value: str) -> str:
