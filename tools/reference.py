@@ -20,8 +20,9 @@ _HEAD = """\
 # Variables
 
 Generated from `src/alluxio_fuse/plan/intent/` by `make docs`; do not edit. What is derived from them, and why, is in
-every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`). Numbers and
-switches may be text, as `-e key=value` gives them: `3`, `0.5`, `yes`, `no`.
+every plan (`playbooks/plan.yml`). Sizes are bytes or carry a binary unit (`64Gi`, `512Mi`); of memory, caches and
+bandwidth, less than 1 MiB without a unit is refused, but for 0. Numbers and switches may be text, as `-e key=value`
+gives them: `3`, `0.5`, `yes`, `no`.
 
 `alluxio_credentials` (keys of object stores, by dataset: `{imagenet: {access_key: …, secret_key: …}}`, for OSS maybe
 with `security_token`) belongs into a vault, and so does `alluxio_cluster_password` (that of `alluxio_cluster`, with

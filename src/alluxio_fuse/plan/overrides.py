@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.refusals import did_you_mean
-from alluxio_fuse.plan.units import parse_size, parse_whole
+from alluxio_fuse.plan.units import parse_amount, parse_whole
 from alluxio_fuse.plan.values import Value
 
 T = TypeVar("T")
@@ -34,9 +34,9 @@ def _properties(value: Any) -> dict[str, str]:
 
 
 _JVM: Final[dict[str, Callable[[Any], Any]]] = {
-    "heap": parse_size,
-    "direct_memory": parse_size,
-    "container_memory": parse_size,
+    "heap": parse_amount,
+    "direct_memory": parse_amount,
+    "container_memory": parse_amount,
     "nofile": _count,
     "cpu_request": _count,
     "properties": _properties,
@@ -44,18 +44,18 @@ _JVM: Final[dict[str, Callable[[Any], Any]]] = {
 }
 OVERRIDABLE: Final[dict[str, dict[str, Callable[[Any], Any]]]] = {
     "node": {
-        "memory_reserve": parse_size,
-        "page_cache_floor": parse_size,
+        "memory_reserve": parse_amount,
+        "page_cache_floor": parse_amount,
         "read_ahead_kb": _count,
     },
     "master": _JVM,
     "job_master": _JVM,
-    "worker": {**_JVM, "tier_quota": parse_size},
+    "worker": {**_JVM, "tier_quota": parse_amount},
     "job_worker": _JVM,
     "fuse": {
         **_JVM,
         "mount_options": _texts,
-        "client_cache_size": parse_size,
+        "client_cache_size": parse_amount,
         "metadata_cache_entries": _count,
         "read_ahead_kb": _count,
         "max_background": _count,

@@ -41,6 +41,15 @@ def parse_size(value: Any) -> int:
     raise PydanticCustomError("size", "not a size", {"remedy": "write 64Gi, 512Mi or a number of bytes"})
 
 
+def parse_amount(value: Any) -> int:
+    """A size of memory, caches or bandwidth: less than 1 MiB without a unit is one whose unit was forgotten."""
+    size = parse_size(value)
+    if 0 < size < MIB and str(value).strip().isdigit():
+        remedy = f"write the unit: {size}Gi or {size}Mi"
+        raise PydanticCustomError("size", "without a unit these are bytes", {"remedy": remedy})
+    return size
+
+
 def parse_duration(value: Any) -> int:
     """Seconds of `30s`, `10m`, `2h`, `1d`."""
     if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*([smhd])", value.strip())):
@@ -76,6 +85,10 @@ Number = Annotated[float, BeforeValidator(parse_number), Field(allow_inf_nan=Fal
 
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0)]
 """Bytes; written `64Gi`, `512Mi` or a number."""
+
+
+Amount = Annotated[int, BeforeValidator(parse_amount), Field(ge=0)]
+"""Bytes of memory, caches or bandwidth, which are never a few."""
 
 
 def format_size(size: float) -> str:

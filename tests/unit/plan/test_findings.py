@@ -19,6 +19,15 @@ def with_dataset(**changes: Any) -> dict[str, Any]:
     [
         ({"alluxio_dataset": []}, "alluxio_dataset", "did you mean alluxio_datasets?"),
         ({"alluxio_workload_memory": "64G"}, "localhost: alluxio_workload_memory", "write 64Gi"),
+        ({"alluxio_workload_memory": 64}, "localhost: alluxio_workload_memory", "write the unit: 64Gi"),
+        ({"alluxio_room": {"bytes": 500}}, "alluxio_room.bytes", "write the unit: 500Gi"),
+        ({"alluxio_warm": {"bandwidth": "100"}}, "alluxio_warm.bandwidth", "write the unit: 100Gi or 100Mi"),
+        (
+            {"alluxio_cache_tiers": [{"medium": "memory", "budget": "4"}]},
+            "localhost: alluxio_cache_tiers[0].budget",
+            "write the unit: 4Gi",
+        ),
+        ({"alluxio_overrides": {"worker.heap": 2}}, "alluxio_overrides[worker.heap]", "write the unit: 2Gi"),
         ({"alluxio_platform": "host", "alluxio_room": {"datasets": 2}}, "alluxio_room", "remove it"),
         ({"alluxio_platform": "docker"}, "alluxio_platform", "'containers', 'fluid', 'host' or 'kubernetes'"),
         ({"alluxio_check_folders": {"set": ["/nfs"]}}, "alluxio_check_folders.set", "write imagenet-sample"),

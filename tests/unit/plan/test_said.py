@@ -77,7 +77,7 @@ def test_there_is_something_to_see() -> None:
 @pytest.mark.parametrize("leaf", EVERY.values(), ids=EVERY.keys())
 def test_every_switch_and_number_of_the_model_may_be_text(leaf: Any) -> None:
     reader: TypeAdapter[Any] = TypeAdapter(leaf, config={"strict": True})
-    given: tuple[Any, ...] = (True, False, 1, 8, 0.5, 2)
+    given: tuple[Any, ...] = (True, False, 1, 8, 0.5, 2, 1 << 20)
     accepted = [value for value in given if _reads(reader, value)]
     assert accepted
     for value in accepted:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from alluxio_fuse.plan.units import format_size, parse_duration, parse_size
+from alluxio_fuse.plan.units import format_size, parse_amount, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,20 @@ def test_decimal_letters_are_refused_with_both_meanings(text: str) -> None:
 def test_other_texts_are_no_sizes(text: object) -> None:
     with pytest.raises(PydanticCustomError):
         parse_size(text)
+
+
+@pytest.mark.parametrize("value", [64, "64", " 64 ", (1 << 20) - 1])
+def test_an_amount_without_a_unit_is_no_few_bytes(value: object) -> None:
+    with pytest.raises(PydanticCustomError) as refused:
+        parse_amount(value)
+    assert f"write the unit: {str(value).strip()}Gi" in str((refused.value.context or {})["remedy"])
+
+
+@pytest.mark.parametrize(
+    ("value", "size"), [(0, 0), ("0", 0), (1 << 20, 1 << 20), ("512Ki", 512 << 10), ("2Gi", 2 << 30)]
+)
+def test_other_amounts_are_sizes(value: object, size: int) -> None:
+    assert parse_amount(value) == size
 
 
 @given(st.integers(0, 1 << 60))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
-from alluxio_fuse.plan.units import Size, Switch, Whole
+from alluxio_fuse.plan.units import Amount, Switch, Whole
 
 
 class Mirrors(Strict):
@@ -156,4 +156,4 @@ class Headroom(Strict):
 
     datasets: Whole = Field(1, ge=1, description="Datasets, those of today included.")
     files: Whole = Field(0, ge=0, description="Files of all of them.")
-    bytes: Size = Field(0, description="Bytes of all of them, as workers are to hold.")
+    bytes: Amount = Field(0, description="Bytes of all of them, as workers are to hold.")

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from alluxio_fuse.plan.intent.parts import Medium, Path, Strict, wrong
-from alluxio_fuse.plan.units import Number, Size, Whole
+from alluxio_fuse.plan.units import Amount, Number, Whole
 
 
 def _key_file(value: str) -> str:
@@ -59,7 +59,7 @@ class CacheTier(Strict):
         description="Those of devices on which a filesystem or other signature may be destroyed, once: then it is ours."
         " Take it out after that, for what comes under that name later is destroyed, too.",
     )
-    budget: Size | None = Field(None, description="At most this much of it. Unset: what is free, less a reserve.")
+    budget: Amount | None = Field(None, description="At most this much of it. Unset: what is free, less a reserve.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -94,7 +94,7 @@ class NodeIntent(Strict):
     """Variables that may differ from host to host."""
 
     alluxio_gpus: list[GpuCount] | None = Field(None, description="GPUs per node. Unset: detected.")
-    alluxio_workload_memory: Size | None = Field(
+    alluxio_workload_memory: Amount | None = Field(
         None, description="What training needs per node. Unset: 75 % on GPU nodes."
     )
     alluxio_workload_cpus: Number | None = Field(None, ge=0, description="CPUs of training. Unset: 75 %.")

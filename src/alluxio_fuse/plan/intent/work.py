@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from alluxio_fuse.plan.gpus import NEEDS, Need, gpu_model, measured_as
 from alluxio_fuse.plan.intent.parts import Name, Path, Strict, wrong
-from alluxio_fuse.plan.units import GIB, Number, Size, Switch, Whole, parse_switch, parse_whole
+from alluxio_fuse.plan.units import GIB, Amount, Number, Size, Switch, Whole, parse_switch, parse_whole
 
 Verdict = Literal["FAIL", "CANNOT TELL"]
 Profile = Literal["fio", "tfrecord", "tokens", "readers", "open-files"]
@@ -228,7 +228,7 @@ class Warm(Strict):
     include: list[str] = Field([], description="Globs of the files that count; one without a slash is for names.")
     exclude: list[str] = Field([], description="Globs of files that do not.")
     into: Literal["workers", "stage"] = Field("workers", description="Where the files are to be.")
-    bandwidth: Size | None = Field(None, ge=1, description="Bytes a second on each node, at most.")
+    bandwidth: Amount | None = Field(None, ge=1, description="Bytes a second on each node, at most.")
     verify: Annotated[bool | Literal["only"], BeforeValidator(_verify)] = Field(
         False, description="Compare what was loaded with the manifest's digests; `only`: load nothing."
     )
