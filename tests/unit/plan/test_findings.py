@@ -63,6 +63,13 @@ def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: s
         ({"cache": {"sare": 0.5}}, ".cache.sare", "did you mean share?"),
         ({"source": "gs://bucket/x"}, ".source", "write s3://bucket/x with s3: {"),
         ({"source": "s3://key:secret@bucket/x"}, ".source", "alluxio_credentials"),
+        (
+            {"s3": {"endpoint": "minio:9000"}},
+            ".s3.endpoint",
+            "write https://minio:9000 or http://…, without the bucket",
+        ),
+        ({"s3": {"endpoint": "https://minio:9000/bucket"}}, ".s3.endpoint", "write https://minio:9000 or http://…"),
+        ({"s3": {"endpoint": "s3://minio"}}, ".s3.endpoint", "write https://s3.example.com:9000 or http://…"),
         ({"freshness": "fresh"}, ".freshness", "within: 10m"),
         ({"freshness": "within: 1s"}, ".freshness", "within: 4s"),
         ({"writable": True, "freshness": "immutable"}, "", "within: 10s"),
@@ -81,6 +88,12 @@ def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str)
     found = finding(with_dataset(**changes))
     assert found.path == f"alluxio_datasets[0]{path}"
     assert remedy in found.remedy
+
+
+@pytest.mark.parametrize("endpoint", ["https://minio:9000", "http://minio:9000/", "http://[fd00::1]:9000", "", None])
+def test_endpoints_that_are_right(planned: Any, endpoint: str | None) -> None:
+    keys = planned(with_dataset(s3={"endpoint": endpoint})).fleet["datasets"].amount[0]["options"]
+    assert keys.get("alluxio.underfs.s3.endpoint", "") == (endpoint or "").rstrip("/")
 
 
 def test_a_name_that_two_datasets_have(finding: Any) -> None:

@@ -104,10 +104,28 @@ class CacheWish(Strict):
     pin: Switch = Field(False, description="Whole in the caches, never evicted; refused where it does not fit.")
 
 
+def _address(value: str, written: str) -> str:
+    if not re.fullmatch(r"https?://[^/@?#\s]+/?", value):
+        reason = "not an address of a store: scheme, host, maybe a port, and no path"
+        raise wrong("endpoint", reason, f"write {written}, without the bucket")
+    return value.rstrip("/")
+
+
+def _of_s3(value: str) -> str:
+    host = re.match(r"(?:https?://)?([A-Za-z0-9.-]+(?::\d+)?)(?:/|$)", value)
+    return _address(value, f"https://{host[1] if host else 's3.example.com:9000'} or http://…") if value else value
+
+
+def _of_oss(value: str) -> str:
+    return _address(value, "https://oss-<region>.aliyuncs.com")
+
+
 class S3(Strict):
     """Where an s3:// source is, and which keys it is read with: those in `alluxio_credentials`, if nothing is said."""
 
-    endpoint: str | None = Field(None, description="URL of the store; unset: AWS.")
+    endpoint: Annotated[str, AfterValidator(_of_s3)] | None = Field(
+        None, description="URL of the store, without a path; unset: AWS."
+    )
     region: str | None = Field(None, description="Region; unset: from the endpoint.")
     path_style: Switch = Field(False, description="Bucket in the path, not in the host name; most own stores want it.")
     ca_file: Path | None = Field(None, description="PEM file of a private CA, on the controller.")
@@ -120,14 +138,6 @@ class S3(Strict):
     )
 
 
-def _address(value: str) -> str:
-    if not re.fullmatch(r"https?://[^/@\s]+", value):
-        raise wrong(
-            "endpoint", "not an address of a store", "write https://oss-<region>.aliyuncs.com, without the bucket"
-        )
-    return value
-
-
 def _region(value: str) -> str:
     if not re.fullmatch(r"(?!oss-)[a-z0-9-]+", value):
         raise wrong("region", "not a region as requests are signed for", "write it like cn-hangzhou, without oss-")
@@ -137,7 +147,7 @@ def _region(value: str) -> str:
 class Oss(Strict):
     """Where an oss:// source is. Its keys are in `alluxio_credentials`."""
 
-    endpoint: Annotated[str, AfterValidator(_address)] = Field(
+    endpoint: Annotated[str, AfterValidator(_of_oss)] = Field(
         description="URL of the store, https://oss-<region>.aliyuncs.com, or inside its network"
         " https://oss-<region>-internal.aliyuncs.com."
     )
