@@ -76,6 +76,8 @@ def test_variables(finding: Any, variables: dict[str, Any], path: str, remedy: s
         ({"readers": {"mode": "755"}}, ".readers.mode", '"0755"'),
         ({"readers": {"uid": 2001, "mode": "0700"}}, ".readers.uid", "by their group"),
         ({"readers": {"gid": 2001, "mode": "0770"}}, ".readers.mode", 'write "0750"'),
+        ({"stage": "auto", "freshness": "within: 10m"}, ".stage", "remove stage, or remove freshness"),
+        ({"stage": "require", "writable": True}, ".stage", "remove stage, or remove writable"),
         ({"cache": {"share": 0.5, "pin": True}}, "", "pin or share"),
         ({"bytes": None, "files": None}, ".files", "give files and bytes"),
         ({"through": "under_store"}, ".through", "through: cluster"),

@@ -272,7 +272,8 @@ class Dataset(Strict):
             )
         if self.stage != "off" and (self.writable or self.freshness is not None):
             reason = "a staged dataset is a copy, which does not change with its source"
-            raise wrong("stage", reason, "remove it, or declare the dataset immutable")
+            others = "writable" if self.writable else "freshness"
+            raise wrong("stage", reason, f"remove stage, or remove {others}", at=("stage",))
         if self.cache.pin and self.cache.share is not None:
             raise wrong("cache", "a pinned dataset is whole, a share is a part", "give pin or share")
         return self
