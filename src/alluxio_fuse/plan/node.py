@@ -14,6 +14,7 @@ from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.process import FUSE_UID, SERVICE_UID, nofile, process
 from alluxio_fuse.plan.rules import caches, fuse, gate, jvm, memory
 from alluxio_fuse.plan.rules.stage import keeper, stage_footprint
+from alluxio_fuse.plan.schemes import OBJECT_STORES
 from alluxio_fuse.plan.units import MIB, at_least, at_most, format_size
 from alluxio_fuse.plan.values import Service, Value
 
@@ -66,7 +67,9 @@ def plan_node(
     )
     for shape in shapes:
         if shape.stage == "require" and shape.name not in layout.stages:
-            _refuse_stage(shape, example, media, layout, problems)
+            copied_only = shape.source.startswith(OBJECT_STORES) and not shape.through_cluster
+            parts = _stages_parts(kind, fleet) and not copied_only
+            _refuse_stage(shape, example, media, layout, problems, parts=parts)
     if kind.gpu_node:
         _override_layout(layout, client_spaces, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
@@ -125,7 +128,9 @@ def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
     return kind.layers and fleet.intent.capabilities.stages
 
 
-def _refuse_stage(shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems) -> None:
+def _refuse_stage(
+    shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems, *, parts: bool
+) -> None:
     """A dataset that is to be staged whole, and fits on no medium beside those staged before it."""
     staged = layout.stages.values()
     left = {space: space.capacity - sum(one.footprint for one in staged if one.space == space) for space in media}
@@ -135,7 +140,8 @@ def _refuse_stage(shape: Shape, example: str, media: tuple[Space, ...], layout: 
         f"{example}: alluxio_datasets[{shape.index}].stage",
         "require",
         f"the whole set takes {format_size(need)} on one medium, and what is left is {found}",
-        "add a larger disk to alluxio_cache_tiers, or remove stage",
+        "add a larger disk to alluxio_cache_tiers, or "
+        + ("write stage: auto, which stages as much as fits" if parts else "remove stage"),
     )
 
 

@@ -239,6 +239,15 @@ def test_what_does_not_fit_is_staged_in_part() -> None:
     assert worker, "the rest comes from workers"
 
 
+@pytest.mark.parametrize(("layers", "remedy"), [(True, "write stage: auto"), (False, "remove stage")])
+def test_where_the_whole_does_not_fit_the_remedy_is_a_part_if_the_kernel_can(layers: bool, remedy: str) -> None:
+    hosts = of_node(local(alluxio_datasets=[{**SET, **LARGER}]), layers=layers)
+    assert f"to alluxio_cache_tiers, or {remedy}" in finding(hosts)
+    if layers:
+        hosts["localhost"]["variables"]["alluxio_datasets"][0]["stage"] = "auto"
+        assert at(plan(hosts)).amount.share > 0
+
+
 @pytest.mark.parametrize(
     ("hosts", "why"),
     [
@@ -290,6 +299,12 @@ def test_without_a_cluster_a_bucket_is_copied_in_order() -> None:
     made = plan(bucket())
     assert at(made).amount.share == 1
     assert "sync_read" in made.nodes["localhost"]["fuse/set"]["mount_options"].amount
+
+
+def test_a_bucket_that_must_be_copied_whole_is_no_part() -> None:
+    hosts = bucket()
+    hosts["localhost"]["variables"]["alluxio_datasets"][0] |= LARGER
+    assert "to alluxio_cache_tiers, or remove stage" in finding(of_node(hosts, layers=True))
 
 
 @pytest.mark.parametrize(
