@@ -264,7 +264,7 @@ def address_of(
     if said is None and len(outward) == 1:
         said = next(iter(outward))
     address = _first_ipv4(own[said]) if said in own else said
-    reason = _unfit(address, alone)
+    reason = _unfit(address, {one for addresses in own.values() for one in addresses}, alone)
     if address is None or reason:
         names = ", ".join(own)
         problems.refuse(
@@ -276,14 +276,18 @@ def address_of(
     return (address or name,) * 2
 
 
-def _unfit(address: str | None, alone: bool) -> str | None:
+def _unfit(address: str | None, own: set[str], alone: bool) -> str | None:
+    """Why an address is not one that services of a node can listen on; own: those of its interfaces."""
     if address is None:
         return None
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return "neither an address nor an interface of the node"
-    return "loopback is not reached from the fleet's other nodes" if parsed.is_loopback and not alone else None
+    if parsed.is_loopback or parsed.is_unspecified:
+        return None if alone else f"{address} is not reached from the fleet's other nodes"
+    there = {ipaddress.ip_interface(one).ip for one in own}
+    return "no interface of the node has this address" if there and parsed not in there else None
 
 
 def _first_ipv4(addresses: list[str]) -> str:

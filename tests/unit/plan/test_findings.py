@@ -38,6 +38,7 @@ def with_dataset(**changes: Any) -> dict[str, Any]:
         ({"alluxio_name": "My Cluster"}, "alluxio_name", "small letters"),
         ({"alluxio_force": ["memory_counted_twice"]}, "alluxio_force", "did you mean memory_counted_once?"),
         ({"alluxio_bind_address": "eth7"}, "localhost: alluxio_bind_address", "eth0"),
+        ({"alluxio_bind_address": "10.9.9.9"}, "localhost: alluxio_bind_address", "one of its interfaces: lo, eth0"),
         ({"alluxio_overrides": {"worker.heep": "1Gi"}}, "alluxio_overrides[worker.heep]", "did you mean heap?"),
         ({"alluxio_overrides": {"workers.heap": "1Gi"}}, "alluxio_overrides[workers.heap]", "did you mean worker?"),
         ({"alluxio_overrides": {"worker.heap": "1G"}}, "alluxio_overrides[worker.heap]", "write 1Gi"),
@@ -161,9 +162,17 @@ def test_fleet_wide_variables_must_agree(finding: Any) -> None:
     assert "node-2" in found.value
 
 
-def test_loopback_does_not_serve_a_fleet(finding: Any) -> None:
-    found = finding(fleet(2, {"alluxio_datasets": [DATASET], "alluxio_bind_address": "127.0.0.1"}))
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
+def test_loopback_does_not_serve_a_fleet(finding: Any, address: str) -> None:
+    found = finding(fleet(2, {"alluxio_datasets": [DATASET], "alluxio_bind_address": address}))
     assert found.path == "node-0, node-1: alluxio_bind_address"
+    assert found.reason == f"{address} is not reached from the fleet's other nodes"
+
+
+def test_an_address_of_the_node_is_one_however_it_is_written(planned: Any) -> None:
+    hosts = local(alluxio_bind_address="FD00:0::1")
+    hosts["localhost"]["facts"]["network"][1]["addresses"].append("fd00::1/64")
+    planned(hosts)
 
 
 @pytest.mark.parametrize(("group", "others"), [("masters", ("gpu_nodes",)), ("gpu_nodes", ("masters",))])
