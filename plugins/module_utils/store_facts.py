@@ -36,7 +36,8 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
     """The state of the prefix; whatever the client raises is one of the states."""
     source, keys = params["source"], {key: params[key] for key in object_stores.KEYS}
     if wrong := object_stores.wrong_keys(source, params["store"], keys):
-        return _uncounted(*wrong)
+        state, detail = wrong
+        return _uncounted(state, detail + _misnamed(params.get("unused", [])) if state == "keyless" else detail)
     try:
         keys_from = object_stores.keys_from(params["store"])
     except LookupError as nothing:
@@ -46,6 +47,11 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
         return found
     detail = found["detail"] and f"{found['detail']} (keys from {keys_from})"
     return {**found, "detail": detail, "keys_from": keys_from}
+
+
+def _misnamed(unused: list[str]) -> str:
+    """Of keys that are written, maybe for this source, under a name that no dataset has."""
+    return f"; alluxio_credentials has {', '.join(unused)}, and no dataset of that name" if unused else ""
 
 
 def _listed(params: dict[str, Any], keys: object_stores.Keys) -> dict[str, Any]:

@@ -25,6 +25,11 @@ options:
   access_key: {description: Access key., type: str, default: ""}
   secret_key: {description: Secret key., type: str, default: ""}
   security_token: {description: "Of temporary keys of OSS, the token that STS gave with them.", type: str, default: ""}
+  unused:
+    description: Names that have keys and that no dataset has. They are told where this source has none.
+    type: list
+    elements: str
+    default: []
   limit: {description: Objects after which counting ends without a result., type: int, default: 2000000}
 author: [alluxio-fuse]
 extends_documentation_fragment:

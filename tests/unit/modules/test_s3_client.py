@@ -52,6 +52,14 @@ def test_an_anonymous_request_is_not_signed() -> None:
     assert "Authorization" not in asked({"endpoint": ENDPOINT, "anonymous": True}, ("", "")).headers
 
 
+def test_keys_of_no_dataset_are_named_where_a_source_has_none() -> None:
+    said = {"source": "s3://bucket/set", "store": {}, "limit": 1, "security_token": "", "unused": ["imagnet", "old"]}
+    found = store_facts.ask({**said, "access_key": "", "secret_key": ""})
+    assert found["detail"].endswith("; alluxio_credentials has imagnet, old, and no dataset of that name")
+    anonymous = {**said, "store": {"anonymous": True}, "access_key": "AK", "secret_key": "SK"}
+    assert "imagnet" not in store_facts.ask(anonymous)["detail"]
+
+
 @pytest.mark.parametrize(
     ("settings", "keys", "state", "detail"),
     [
