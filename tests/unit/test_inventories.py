@@ -79,6 +79,22 @@ def test_that_of_fluid_is_planned_and_rendered() -> None:
     assert runtime["spec"]["replicas"] == 2
 
 
+@pytest.mark.parametrize(
+    ("cluster", "reached"),
+    [
+        ({"kubeconfig": "/kube/config", "context": "gpu", "namespace": "data"}, ["/kube/config", "gpu", "data"]),
+        ({}, ["", "", "alluxio-fuse"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["managed", "fluid"])
+def test_the_connection_is_to_the_cluster_that_is_named(name: str, cluster: dict[str, str], reached: list[str]) -> None:
+    how = "{{ [ansible_kubectl_kubeconfig, ansible_kubectl_context, ansible_kubectl_namespace] | to_json }}"
+    extra = json.dumps({"alluxio_kubernetes": cluster, "how": how})
+    ask = [f"{sys.prefix}/bin/ansible", "all", "-i", f"inventories/{name}", "-m", "debug", "-a", "var=how", "-e", extra]
+    said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert json.dumps(reached) in said, said
+
+
 def test_each_pool_has_the_shape_of_its_own_nodes() -> None:
     hosts = fleet("staging")
     for host in hosts.values():
