@@ -30,6 +30,15 @@ SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
 SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
+#: What to do where a value is beyond a bound, which pydantic's context of the error knows by its name.
+LIMITS = {
+    "ge": "write {} or more",
+    "gt": "write more than {}",
+    "le": "write {} or less",
+    "lt": "write less than {}",
+    "max_length": "write {} at most",
+    "pattern": "write text that matches {}",
+}
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -39,15 +48,16 @@ def refuse_invalid(model: type[BaseModel], error: ValidationError, problems: Pro
     for details in error.errors():
         at = tuple(details.get("ctx", {}).get("at", ()))
         path = _path((*details["loc"], *at))
-        problems.refuse(
-            prefix + path, shown(path, _part(details["input"], at)), _reason(details), _remedy(model, details)
-        )
+        value = None if details["type"] == "missing" else _part(details["input"], at)
+        problems.refuse(prefix + path, shown(path, value), _reason(details), _remedy(model, details))
 
 
 def shown(path: str, value: object) -> str:
     """A value as a finding shows it."""
     if any(word in path.lower() for word in SECRET_WORDS):
         return "(not shown)"
+    if value is None:
+        return "unset"
     if isinstance(value, dict | list):
         return f"a {'mapping' if isinstance(value, dict) else 'list'} of {len(value)}"
     text = repr(value) if isinstance(value, str) else str(value)
@@ -64,17 +74,21 @@ def _part(value: Any, at: tuple[str | int, ...]) -> Any:
 def _path(location: tuple[str | int, ...]) -> str:
     path = ""
     for part in location:
+        if part == "[key]":  # pydantic's word for what stands before it
+            continue
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
     return path
 
 
 def _reason(details: ErrorDetails) -> str:
-    kind = details["type"]
-    if kind == "extra_forbidden":
-        return "unknown key"
-    if kind == "missing":
-        return "it is needed and was not given"
-    return details["msg"][0].lower() + details["msg"][1:]
+    said = {
+        "extra_forbidden": "unknown key",
+        "missing": "it is needed and was not given",
+        "list_type": "not a list",
+        "dict_type": "not a mapping",
+        "model_type": "not a mapping",
+    }
+    return said.get(details["type"], details["msg"][0].lower() + details["msg"][1:])
 
 
 def _remedy(model: type[BaseModel], details: ErrorDetails) -> str:
@@ -85,28 +99,49 @@ def _remedy(model: type[BaseModel], details: ErrorDetails) -> str:
         return did_you_mean(str(details["loc"][-1]), _fields(model, details["loc"][:-1]))
     if "expected" in context:
         return f"one of {context['expected']}"
+    for limit, remedy in LIMITS.items():
+        if limit in context:
+            return remedy.format(context[limit])
     return {
         "missing": "give it",
         "string_type": "write a string (in quotes)",
+        "string_too_short": "write something, or leave it out",
         "int_type": "write a whole number",
         "float_type": "write a number",
+        "finite_number": "write a number",
         "bool_type": "write true or false",
-        "list_type": "write a list",
-        "model_type": "write a mapping",
+        "list_type": _example("write a list{}", "[{}]", _model_at(model, details["loc"])),
+        "dict_type": "write a mapping",
+        "model_type": _example("write a mapping{}", "{}", _model_at(model, details["loc"])),
     }.get(details["type"], "write what docs/variables.md describes")
+
+
+def _example(remedy: str, around: str, model: type[BaseModel] | None) -> str:
+    """A remedy with what a mapping needs, or else may have first."""
+    if model is None:
+        return remedy.format("")
+    needed = [key for key, field in model.model_fields.items() if field.is_required()]
+    keys = ", ".join(f"{key}: …" for key in needed or list(model.model_fields)[:1])
+    return remedy.format(f", like {around.format('{' + keys + '}')}")
 
 
 def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
     """The keys known at a location inside a model."""
+    found = _model_at(model, location)
+    return set(found.model_fields) if found else set()
+
+
+def _model_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The model at a location inside a model."""
     for part in location:
         if isinstance(part, int):
             continue
         found = model.model_fields.get(part)
         inner = next((known for known in _models(found.annotation if found else None)), None)
         if inner is None:
-            return set()
+            return None
         model = inner
-    return set(model.model_fields)
+    return model
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

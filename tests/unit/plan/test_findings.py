@@ -105,6 +105,46 @@ def test_a_name_that_two_datasets_have(finding: Any) -> None:
     assert found.reason.startswith("alluxio_datasets[1] has this name")
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"alluxio_port_offset": 20000}, ("alluxio_port_offset", "20000", "write 15000 or less")),
+        ({"alluxio_gate": {"mb_per_s": 0}}, ("alluxio_gate.mb_per_s", "0", "write more than 0")),
+        ({"alluxio_train": {"sweep": [0]}}, ("alluxio_train.sweep[0]", "0", "write 1 or more")),
+        ({"alluxio_version": "3"}, ("alluxio_version", "'3'", r"write text that matches ^\d+\.\d+\.\d+$")),
+        ({"alluxio_bind_address": ""}, ("localhost: alluxio_bind_address", "''", "write something, or leave it out")),
+        ({"alluxio_datasets": [DATASET] * 101}, ("alluxio_datasets", "a list of 101", "write 100 at most")),
+        ({"alluxio_datasets": [{"name": "x"}]}, ("alluxio_datasets[0].source", "unset", "give it")),
+        ({"alluxio_tune": {"rate": [1]}}, ("alluxio_tune.rate", "'rate'", "one of 'read_ahead_kb', ")),
+        (
+            {"alluxio_gpus": [{"model": "H100", "count": 1, "files_per_s": 5}]},
+            ("localhost: alluxio_gpus[0].files_per_s", "5", "say both, as measured"),
+        ),
+    ],
+)
+def test_a_remedy_says_what_is_known_of_the_value(
+    finding: Any, variables: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    found = finding(local(**variables))
+    assert (found.path, found.value) == said[:2]
+    assert found.remedy.startswith(said[2])
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason", "remedy"),
+    [
+        ({"alluxio_datasets": DATASET}, "not a list", "write a list, like [{name: …, source: …}]"),
+        ({"alluxio_datasets": ["imagenet"]}, "not a mapping", "write a mapping, like {name: …, source: …}"),
+        ({"alluxio_kubernetes": [1]}, "not a mapping", "write a mapping, like {kubeconfig: …}"),
+        ({"alluxio_check_compare": "other"}, "not a list", "write a list"),
+        ({"alluxio_overrides": []}, "not a mapping", "write a mapping"),
+    ],
+)
+def test_another_shape_is_told_by_an_example(finding: Any, variables: dict[str, Any], reason: str, remedy: str) -> None:
+    found = finding(local(**variables))
+    assert (found.reason, found.remedy) == (reason, remedy)
+
+
 def test_all_findings_come_at_once(findings: Any) -> None:
     hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="4")
     assert len(findings(hosts)) == 4

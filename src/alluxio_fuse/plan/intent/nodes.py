@@ -86,7 +86,7 @@ class GpuCount(Strict):
     @model_validator(mode="after")
     def _files_with_bytes(self) -> Self:
         if self.files_per_s is not None and self.mb_per_s is None:
-            raise ValueError("files_per_s without mb_per_s: say both, as measured")
+            raise wrong("gpu", "files_per_s without mb_per_s", "say both, as measured", at=("files_per_s",))
         return self
 
 
