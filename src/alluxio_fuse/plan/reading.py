@@ -166,15 +166,36 @@ def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetInt
             continue
         for variable in sorted(reference.keys() | other.keys()):
             if reference.get(variable) != other.get(variable):
-                first, second = (shown(variable, part.get(variable)) for part in (reference, other))
+                where, *found = _differing(reference.get(variable), other.get(variable), (variable,))
+                first, second = (_told(where, value) for value in found)
                 values = f"{first} on {names[0]}, {second} on {name}"
-                problems.refuse(variable, values, "it is one for the whole fleet", "say it once, in group_vars/all")
+                problems.refuse(_path(where), values, "it is one for the whole fleet", "say it once, in group_vars/all")
         break
     try:
         return FleetIntent.model_validate(reference)
     except ValidationError as error:
         refuse_invalid(FleetIntent, error, problems)
         return None
+
+
+def _told(where: tuple[str | int, ...], value: Any) -> str:
+    """A value as a finding shows it; one deep in what no model knows may be a secret."""
+    unknown = len(where) > 2 and _model_at(FleetIntent, where[:-1]) is None
+    return "(not shown)" if unknown and value is not None else shown(_path(where), value)
+
+
+def _differing(one: Any, other: Any, at: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
+    """Where two values differ first, and what they are there."""
+    keys: Iterable[Any] = ()
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        keys = dict.fromkeys((*one, *other))
+    elif isinstance(one, list) and isinstance(other, list):
+        keys = range(min(len(one), len(other)))
+    for key in keys:
+        pair = (one.get(key), other.get(key)) if isinstance(one, Mapping) else (one[key], other[key])
+        if pair[0] != pair[1]:
+            return _differing(*pair, (*at, key))
+    return at, one, other
 
 
 def _fleet_part(host: Host) -> dict[str, Any]:

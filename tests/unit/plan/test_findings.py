@@ -202,6 +202,35 @@ def test_fleet_wide_variables_must_agree(finding: Any) -> None:
     assert "node-2" in found.value
 
 
+@pytest.mark.parametrize(
+    ("variable", "said", "path", "value"),
+    [
+        ("alluxio_profile", ("tuned", None), "alluxio_profile", "'tuned' on node-0, unset on node-1"),
+        ("alluxio_datasets", ([DATASET], [{**DATASET, "files": 2}]), "alluxio_datasets[0].files", "1000 on node-0, 2"),
+        ("alluxio_datasets", ([DATASET], [DATASET] * 2), "alluxio_datasets", "a list of 1 on node-0, a list of 2"),
+        ("alluxio_room", ({"files": 5}, {}), "alluxio_room.files", "5 on node-0, unset on node-1"),
+        ("alluxio_overrides", ({}, {"worker.heap": "2Gi"}), "alluxio_overrides.worker.heap", "unset on node-0, '2Gi'"),
+        (
+            "alluxio_overrides",
+            ({"worker.jvm_flags": ["-Dp=CANARY"]}, {"worker.jvm_flags": ["-Dp=CANARIES"]}),
+            "alluxio_overrides.worker.jvm_flags[0]",
+            "(not shown) on node-0, (not shown) on node-1",
+        ),
+    ],
+)
+def test_hosts_that_differ_are_told_apart_where_they_do(
+    finding: Any, variable: str, said: tuple[Any, Any], path: str, value: str
+) -> None:
+    hosts = fleet(2, {"alluxio_datasets": [DATASET]})
+    for node, own in zip(hosts.values(), said, strict=True):
+        node["variables"] |= {variable: own}
+        if own is None:
+            del node["variables"][variable]
+    found = finding(hosts)
+    assert found.path == path
+    assert found.value.startswith(value)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
 def test_loopback_does_not_serve_a_fleet(finding: Any, address: str) -> None:
     found = finding(fleet(2, {"alluxio_datasets": [DATASET], "alluxio_bind_address": address}))
