@@ -102,7 +102,7 @@ def test_anonymous_and_chain_are_refused_together(finding: Any) -> None:
     ("said", "path", "reason"),
     [
         ({"profile_file": "/etc/credentials"}, "profile_file", "services are shown the folder that it is in"),
-        ({"profile_file": "credentials"}, "profile_file", "not an absolute folder"),
+        ({"profile_file": "credentials"}, "profile_file", "not an absolute path"),
         ({"role_arn": ROLE["role_arn"]}, "alluxio_aws", "web identity needs token_file and region, too"),
         ({**ROLE, "role_arn": "reader"}, "role_arn", "string should match pattern"),
         ({**ROLE, **PROFILE}, "alluxio_aws", "services take the role, which comes first in the chain"),

@@ -62,8 +62,15 @@ def _is_one_namenode(url: SplitResult) -> None:
         raise wrong("source", "Alluxio cannot mount the root of HDFS", "name a folder below it")
 
 
-def _mode(value: str) -> str:
-    if not re.fullmatch(r"0[0-7]{3}", value):
+def _mode(value: Any) -> Any:
+    """YAML reads a bare 0755 as a number to the base 8, which is 493."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    meant = [f"0{value:03o}", f"0{value}"] if isinstance(value, int) else []
+    if known := [f'"{one}"' for one in meant if re.fullmatch(r"0[0-7]{3}", one)]:
+        reason = "a number: without quotes YAML reads 0750 as 488"
+        raise wrong("mode", reason, f"write it in quotes: {' or '.join(known)}")
+    if not re.fullmatch(r"0[0-7]{3}", str(value)):
         raise wrong("mode", "not a mode", 'write four octal digits in quotes, like "0755"')
     return value
 
@@ -92,7 +99,7 @@ class Readers(Strict):
         description="Owner of the folder above the mount point; other than root with stage off on kubernetes.",
     )
     gid: Whole = Field(0, ge=0, description="Its group.")
-    mode: Annotated[str, AfterValidator(_mode)] = Field("0755", description="Its mode, four octal digits in quotes.")
+    mode: Annotated[str, BeforeValidator(_mode)] = Field("0755", description="Its mode, four octal digits in quotes.")
 
 
 class CacheWish(Strict):

@@ -28,8 +28,10 @@ def _name(value: str) -> str:
 
 
 def _path(value: str) -> str:
+    if value.startswith("~"):
+        raise wrong("path", "not an absolute path; ~ is not expanded", "write it from /, like /home/…")
     if not value.startswith("/") or "/../" in f"{value}/" or value == "/":
-        raise wrong("path", "not an absolute folder", "write it from /, without ..")
+        raise wrong("path", "not an absolute path", "write it from /, without ..")
     return value.rstrip("/")
 
 
