@@ -47,6 +47,7 @@ def ref(name: str) -> Schema:
 
 
 NAME = ref("name")
+SUBDOMAIN = ref("subdomain")
 PATH = ref("path")
 MEMORY = ref("memory")
 SPARE = ref("spare")
@@ -57,6 +58,7 @@ READ_TYPE = one_of("NO_CACHE", "CACHE", "CACHE_PROMOTE")
 
 DEFINITIONS: dict[str, Schema] = {
     "name": string("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", maxLength=63),
+    "subdomain": string(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength=253),
     "path": string("^/([A-Za-z0-9._-]+/)*[A-Za-z0-9._-]+$"),
     "optionalPath": string("^(/([A-Za-z0-9._-]+/)*[A-Za-z0-9._-]+)?$"),
     "quantity": string("^[0-9]+(Ki|Mi|Gi|Ti|k|M|G|T)?$"),
@@ -193,7 +195,7 @@ DATASET = closed(
         "options": ref("properties"),
         "credentials": closed(
             {
-                "secret": NAME,
+                "secret": SUBDOMAIN,
                 **dict.fromkeys(("accessKey", "secretKey", "securityToken"), string(minLength=1)),
             },
             "secret",
@@ -250,7 +252,7 @@ VALUES: dict[str, Schema] = {
             "tag": string(),
             "digest": string("^(sha256:[0-9a-f]{64})?$"),
             "pullPolicy": one_of("Always", "IfNotPresent", "Never"),
-            "pullSecrets": items(NAME),
+            "pullSecrets": items(SUBDOMAIN),
             "kind": one_of("project", "official"),
             "java": one_of(8, 11, 17, 21, 25),
         }

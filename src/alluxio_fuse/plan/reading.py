@@ -39,6 +39,7 @@ LIMITS = {
     "max_length": "write {} at most",
     "pattern": "write text that matches {}",
 }
+NAMES_OF_SECRETS = ("alluxio_kubernetes.pull_secrets", "alluxio_kubernetes.secrets")
 SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
 
@@ -54,7 +55,7 @@ def refuse_invalid(model: type[BaseModel], error: ValidationError, problems: Pro
 
 def shown(path: str, value: object) -> str:
     """A value as a finding shows it."""
-    if any(word in path.lower() for word in SECRET_WORDS):
+    if any(word in path.lower() for word in SECRET_WORDS) and not path.startswith(NAMES_OF_SECRETS):
         return "(not shown)"
     if value is None:
         return "unset"

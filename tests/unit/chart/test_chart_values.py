@@ -1,12 +1,14 @@
 """Values of the chart from a plan: the same amounts, in the chart's words."""
 
 import copy
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fleets import IMAGENET, fleet
+from jsonschema import validate
 from planned import plan_of, value
 
 from alluxio_fuse.chart.reserved import CHART
@@ -210,3 +212,14 @@ def test_a_collector_that_the_user_names_is_the_chart_s() -> None:
     before, after = (values["worker"]["jvm"] for values in made)
     assert (before["collector"], after["collector"]) == ("Serial", "Parallel")
     assert after["extra"] == [*before["extra"], "-Xss1m"]
+
+
+def test_objects_of_others_may_have_every_name_that_kubernetes_allows() -> None:
+    """The chart's schema takes them, too."""
+    secret, namespace = f"registry.{'x' * 200}.example", "n" * 63
+    cluster = {"namespace": namespace, "pull_secrets": [secret], "secrets": {"imagenet": secret}}
+    said = {"alluxio_platform": "kubernetes", "alluxio_datasets": [IMAGENET], "alluxio_kubernetes": cluster}
+    values = chart_values(derive(fleet(2, said)), {"imagenet": secret})
+    validate(values, json.loads((CHART / "values.schema.json").read_text()))
+    assert values["image"]["pullSecrets"] == [secret]
+    assert values["datasets"][0]["credentials"]["secret"] == secret

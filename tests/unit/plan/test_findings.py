@@ -152,6 +152,25 @@ def test_another_shape_is_told_by_an_example(finding: Any, variables: dict[str, 
     assert (found.reason, found.remedy) == (reason, remedy)
 
 
+@pytest.mark.parametrize(
+    ("said", "path", "value"),
+    [
+        ({"namespace": "team.data"}, "namespace", "'team.data'"),
+        ({"namespace": "x" * 64}, "namespace", repr("x" * 64)),
+        ({"pull_secrets": ["Registry"]}, "pull_secrets[0]", "'Registry'"),
+        ({"secrets": {"imagenet": "keys_of_s3"}}, "secrets.imagenet", "'keys_of_s3'"),
+        ({"secrets": {"imagenet": "keys..s3"}}, "secrets.imagenet", "'keys..s3'"),
+    ],
+)
+def test_objects_that_kubernetes_cannot_have(finding: Any, said: dict[str, Any], path: str, value: str) -> None:
+    """Names of Secrets are no secrets."""
+    found = finding(
+        fleet(1, {"alluxio_platform": "kubernetes", "alluxio_datasets": [DATASET], "alluxio_kubernetes": said})
+    )
+    assert (found.path, found.value) == (f"alluxio_kubernetes.{path}", value)
+    assert "small letters" in found.remedy
+
+
 def test_all_findings_come_at_once(findings: Any) -> None:
     hosts = local(alluxio_plattform="x", alluxio_java=12, alluxio_workload_memory="1G", alluxio_libfuse="4")
     assert len(findings(hosts)) == 4

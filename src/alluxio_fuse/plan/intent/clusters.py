@@ -64,12 +64,32 @@ class Delivery(Strict):
     insecure: Switch = Field(False, description="Whether the registry may speak plain HTTP, or have any certificate.")
 
 
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+
+
+def _namespace(value: str) -> str:
+    if len(value) > 63 or not re.fullmatch(_LABEL, value):
+        raise wrong("name", "not a namespace's name", "use up to 63 small letters, digits and hyphens")
+    return value
+
+
+def _secret(value: str) -> str:
+    if len(value) > 253 or not re.fullmatch(rf"{_LABEL}(\.{_LABEL})*", value):
+        raise wrong("name", "not a Secret's name", "use up to 253 small letters, digits, hyphens and dots")
+    return value
+
+
+SecretName = Annotated[str, AfterValidator(_secret)]
+
+
 class Kubernetes(Strict):
     """Only for platforms `kubernetes` and `fluid`: the cluster, and where in it."""
 
     kubeconfig: Path | None = Field(None, description="File on the controller. Unset: KUBECONFIG, or ~/.kube/config.")
     context: str | None = Field(None, min_length=1, description="Context in it. Unset: the current one.")
-    namespace: Name | None = Field(None, description="Namespace; made where it is missing. Unset: alluxio_name.")
+    namespace: Annotated[str, AfterValidator(_namespace)] | None = Field(
+        None, description="Namespace; made where it is missing. Unset: alluxio_name."
+    )
     node_access: Switch = Field(
         True,
         description="Whether the inventory reaches the nodes. If not, node stages are skipped, and what is looked at on"
@@ -88,8 +108,8 @@ class Kubernetes(Strict):
         " alluxio_name, with the values.yaml that playbooks/plan.yml writes. Of that one the run says what differs.",
     )
     image: Delivery = Field(Delivery(), description="How the image gets to where pods find it.")
-    pull_secrets: list[Name] = Field([], description="Existing image pull secrets in the namespace.")
-    secrets: dict[Name, Name] = Field(
+    pull_secrets: list[SecretName] = Field([], description="Existing image pull secrets in the namespace.")
+    secrets: dict[Name, SecretName] = Field(
         {},
         description="By dataset, an existing Secret in the namespace with access_key, secret_key and, for OSS, maybe"
         " security_token, which pods use in place of one made from alluxio_credentials. The controller reads the"
