@@ -9,12 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from alluxio_fuse.plan.intent.datasets import read_freshness
 from alluxio_fuse.plan.intent.fleet import FleetIntent
 from alluxio_fuse.plan.intent.nodes import NodeIntent
+from alluxio_fuse.plan.units import format_size, parse_amount, parse_size
+
+#: Of validators that read a text as a number: what the user writes.
+SHAPES: dict[Any, str] = {
+    parse_size: "size",
+    parse_amount: "size",
+    read_freshness: '`immutable` or `"within: 10m"`',
+}
 
 _HEAD = """\
 # Variables
@@ -45,7 +54,7 @@ def variables() -> str:
 def _section(title: str, model: type[BaseModel]) -> list[str]:
     about = [] if title.startswith("For") else [f"{(model.__doc__ or '').strip()}\n"]
     rows = [
-        f"| `{name}` | {_type(field.annotation)} | {_default(field)} | {field.description or ''} |"
+        f"| `{name}` | {_shape(field)} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()
     ]
     return [f"## {title}\n", *about, "| name | shape | default | meaning |", "|---|---|---|---|", *rows, ""]
@@ -70,11 +79,21 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(argument)
 
 
+def _shape(field: FieldInfo) -> str:
+    return _read_as(field.metadata) or _type(field.annotation)
+
+
+def _read_as(metadata: typing.Iterable[Any]) -> str:
+    """The shape of what a validator reads; empty where the type itself says it."""
+    readers = [one.func for one in metadata if isinstance(one, BeforeValidator)]
+    return next((SHAPES[reader] for reader in readers if reader in SHAPES), "")
+
+
 def _type(annotation: Any) -> str:
     arguments = typing.get_args(annotation)
     known: dict[Any, Callable[[], str]] = {
         typing.Literal: lambda: " \\| ".join(f"`{argument}`" for argument in arguments),
-        typing.Annotated: lambda: _type(arguments[0]),
+        typing.Annotated: lambda: _read_as(arguments[1:]) or _type(arguments[0]),
         typing.Union: lambda: " or ".join(_type(one) for one in arguments if one is not type(None)),
         types.UnionType: lambda: " or ".join(_type(one) for one in arguments if one is not type(None)),
         list: lambda: f"list of {_type(arguments[0])}",
@@ -95,6 +114,8 @@ def _default(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=True)
     if default is None or default is PydanticUndefined or default in ("", [], {}) or isinstance(default, BaseModel):
         return ""
+    if _shape(field) == "size":
+        return f"`{format_size(default)}`"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 

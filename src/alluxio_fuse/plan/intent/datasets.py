@@ -75,7 +75,7 @@ def _mode(value: Any) -> Any:
     return value
 
 
-def _freshness(value: Any) -> Any:
+def read_freshness(value: Any) -> Any:
     """Seconds within which a change is seen, or None for immutable; `within: 10m` as text or as a mapping."""
     if value == "immutable":
         return None
@@ -226,7 +226,7 @@ class Dataset(Strict):
     files: Whole | None = Field(None, ge=1, description="Number of files. Unset: counted at the source, by size.")
     bytes: Size | None = Field(None, ge=1, description="Total size. Unset: counted at the source.")
     readers: Readers = Field(Readers(), description="Who may read it.")
-    freshness: Annotated[int | None, BeforeValidator(_freshness)] = Field(
+    freshness: Annotated[int | None, BeforeValidator(read_freshness)] = Field(
         None, description='`immutable` (the default when read-only) or "within: 10m": when a change must be seen.'
     )
     writable: Switch = Field(False, description="Whether `readers` may write, too; see docs/writable.md.")
