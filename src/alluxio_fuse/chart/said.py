@@ -35,8 +35,6 @@ def said_as(plan: Plan, place: Place, value: Any, reason: str, remedy: str) -> F
     if "hostPath" in place or "folders" in place:
         base = shown.partition(f"/{plan.name}/")[0]
         return Finding("alluxio_cache_tiers", base, _PATHS, _ELSEWHERE)
-    if "pullSecrets" in place:
-        return Finding(f"alluxio_kubernetes.pull_secrets[{place[-1]}]", shown, _NAMES, "name a Secret that has one")
     variable = next((_VARIABLES[key] for key in place if key in _VARIABLES), None)
     return Finding(variable or f"value {'.'.join(map(str, place))} of the chart", shown, reason, remedy)
 
@@ -53,10 +51,6 @@ def _of_dataset(plan: Plan, place: Place, shown: str, reason: str, remedy: str) 
             return Finding(f"{where}.source", dataset["source"], _PATHS, _ELSEWHERE)
         case ("options", *_):
             return Finding(f"{where}.{'oss' if dataset['oss'] else 's3'}", shown, reason, remedy)
-        case ("credentials", *_):
-            return Finding(
-                f"alluxio_kubernetes.secrets.{dataset['name']}", "(not shown)", _NAMES, "name a Secret that has one"
-            )
     return None
 
 

@@ -38,8 +38,8 @@ CASES = {
     "a namespace": (
         hosts({"alluxio_kubernetes": {"namespace": "data-"}}),
         "alluxio_kubernetes.namespace",
-        "data-",
-        "ends with a hyphen",
+        "'data-'",
+        "not a namespace's name",
     ),
     "a driver's name": (
         hosts(
@@ -64,20 +64,20 @@ CASES = {
     "a Secret": (
         hosts({"alluxio_kubernetes": {"secrets": {"imagenet": "keys-"}}}),
         "alluxio_kubernetes.secrets.imagenet",
-        "(not shown)",
-        "the chart takes names",
+        "'keys-'",
+        "not a Secret's name",
     ),
     "a pull secret": (
         hosts({"alluxio_kubernetes": {"pull_secrets": ["good", "keys-"]}}),
         "alluxio_kubernetes.pull_secrets[1]",
-        "keys-",
-        "the chart takes names",
+        "'keys-'",
+        "not a Secret's name",
     ),
     "an endpoint": (
         hosts(s3={"endpoint": "https://a\nb"}),
-        "alluxio_datasets[0].s3",
-        "https://a\nb",
-        "does not match",
+        "alluxio_datasets[0].s3.endpoint",
+        r"'https://a\nb'",
+        "not an address of a store",
     ),
     "an override": (
         hosts({"alluxio_overrides": {"fuse.mount_options": ["allow_other", "fsname=a:b"]}}),

@@ -62,7 +62,6 @@ def _check_names(intent: FleetIntent, problems: Problems) -> None:
         return
     said = {
         "alluxio_name": intent.alluxio_name,
-        "alluxio_kubernetes.namespace": intent.alluxio_kubernetes.namespace or "",
         **{f"alluxio_datasets[{index}].name": one.name for index, one in enumerate(intent.alluxio_datasets)},
     }
     for path, name in said.items():
