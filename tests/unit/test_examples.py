@@ -30,7 +30,7 @@ def test_settings_are_planned(page: Path, block: str) -> None:
     datasets = said.get("alluxio_datasets", [{"name": "any", "source": "s3://bucket/any"}])
     said["alluxio_datasets"] = [{"files": 1000, "bytes": "1Gi", **one} for one in datasets]
     platform = "kubernetes" if page.name == "kubernetes.md" else said.get("alluxio_platform", "containers")
-    disks = [filesystem("/", 200), filesystem("/mnt/nvme", 1500)]
+    disks = [filesystem("/", 200), *(filesystem(f"/mnt/nvme{number}", 1500) for number in ("", 0, 1))]
     hosts = fleet(2, {**said, "alluxio_platform": platform}, filesystems=disks)
     if platform == "host":
         hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
