@@ -4,8 +4,7 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
 from alluxio_fuse.plan.credential_chain import by_chain
 from alluxio_fuse.plan.distributions import LIBFUSE, release
@@ -15,6 +14,7 @@ from alluxio_fuse.plan.gpus import WORKLOADS, gpu_model
 from alluxio_fuse.plan.intent.datasets import Dataset, Sample
 from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, KNOWN_VARIABLES, NODE_VARIABLES, SECRET, FleetIntent
 from alluxio_fuse.plan.intent.nodes import NodeIntent
+from alluxio_fuse.plan.invalid import model_at, path_of, refuse_invalid, shown
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.media import Disk, coarse, volumes_of
 from alluxio_fuse.plan.nfs import is_export, keeps_s
@@ -30,125 +30,7 @@ SAMPLE_SHARD = 128_000_000
 SAMPLE_MARGIN = 1.03
 DEFAULT_WITHIN = 10
 SONAMES = {"libfuse.so.2": 2, "libfuse3.so.3": 3}
-#: What to do where a value is beyond a bound, which pydantic's context of the error knows by its name.
-LIMITS = {
-    "ge": "write {} or more",
-    "gt": "write more than {}",
-    "le": "write {} or less",
-    "lt": "write less than {}",
-    "max_length": "write {} at most",
-    "pattern": "write text that matches {}",
-}
-NAMES_OF_SECRETS = ("alluxio_kubernetes.pull_secrets", "alluxio_kubernetes.secrets")
-SECRET_WORDS = ("secret", "key", "password", "token", "credential")
 Host = dict[str, Any]
-
-
-def refuse_invalid(model: type[BaseModel], error: ValidationError, problems: Problems, prefix: str = "") -> None:
-    """Turn every error of a model into a finding; mappings and what may be a secret are not echoed."""
-    for details in error.errors():
-        at = tuple(details.get("ctx", {}).get("at", ()))
-        path = _path((*details["loc"], *at))
-        value = None if details["type"] == "missing" else _part(details["input"], at)
-        problems.refuse(prefix + path, shown(path, value), _reason(details), _remedy(model, details))
-
-
-def shown(path: str, value: object) -> str:
-    """A value as a finding shows it."""
-    if any(word in path.lower() for word in SECRET_WORDS) and not path.startswith(NAMES_OF_SECRETS):
-        return "(not shown)"
-    if value is None:
-        return "unset"
-    if isinstance(value, dict | list):
-        return f"a {'mapping' if isinstance(value, dict) else 'list'} of {len(value)}"
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if "://" not in text or "@" not in text else "(not shown)"
-
-
-def _part(value: Any, at: tuple[str | int, ...]) -> Any:
-    """The part of a value that is meant."""
-    for part in at:
-        value = value[part]
-    return value
-
-
-def _path(location: tuple[str | int, ...]) -> str:
-    path = ""
-    for part in location:
-        if part == "[key]":  # pydantic's word for what stands before it
-            continue
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path
-
-
-def _reason(details: ErrorDetails) -> str:
-    said = {
-        "extra_forbidden": "unknown key",
-        "missing": "it is needed and was not given",
-        "list_type": "not a list",
-        "dict_type": "not a mapping",
-        "model_type": "not a mapping",
-    }
-    return said.get(details["type"], details["msg"][0].lower() + details["msg"][1:])
-
-
-def _remedy(model: type[BaseModel], details: ErrorDetails) -> str:
-    context = details.get("ctx", {})
-    if "remedy" in context:
-        return str(context["remedy"])
-    if details["type"] == "extra_forbidden":
-        return did_you_mean(str(details["loc"][-1]), _fields(model, details["loc"][:-1]))
-    if "expected" in context:
-        return f"one of {context['expected']}"
-    for limit, remedy in LIMITS.items():
-        if limit in context:
-            return remedy.format(context[limit])
-    return {
-        "missing": "give it",
-        "string_type": "write a string (in quotes)",
-        "string_too_short": "write something, or leave it out",
-        "int_type": "write a whole number",
-        "float_type": "write a number",
-        "finite_number": "write a number",
-        "bool_type": "write true or false",
-        "list_type": _example("write a list{}", "[{}]", _model_at(model, details["loc"])),
-        "dict_type": "write a mapping",
-        "model_type": _example("write a mapping{}", "{}", _model_at(model, details["loc"])),
-    }.get(details["type"], "write what docs/variables.md describes")
-
-
-def _example(remedy: str, around: str, model: type[BaseModel] | None) -> str:
-    """A remedy with what a mapping needs, or else may have first."""
-    if model is None:
-        return remedy.format("")
-    needed = [key for key, field in model.model_fields.items() if field.is_required()]
-    keys = ", ".join(f"{key}: …" for key in needed or list(model.model_fields)[:1])
-    return remedy.format(f", like {around.format('{' + keys + '}')}")
-
-
-def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
-    """The keys known at a location inside a model."""
-    found = _model_at(model, location)
-    return set(found.model_fields) if found else set()
-
-
-def _model_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """The model at a location inside a model."""
-    for part in location:
-        if isinstance(part, int):
-            continue
-        found = model.model_fields.get(part)
-        inner = next((known for known in _models(found.annotation if found else None)), None)
-        if inner is None:
-            return None
-        model = inner
-    return model
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for inner in getattr(annotation, "__args__", ()) for found in _models(inner)]
 
 
 def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetIntent | None:
@@ -170,7 +52,9 @@ def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetInt
                 where, *found = _differing(reference.get(variable), other.get(variable), (variable,))
                 first, second = (_told(where, value) for value in found)
                 values = f"{first} on {names[0]}, {second} on {name}"
-                problems.refuse(_path(where), values, "it is one for the whole fleet", "say it once, in group_vars/all")
+                problems.refuse(
+                    path_of(where), values, "it is one for the whole fleet", "say it once, in group_vars/all"
+                )
         break
     try:
         return FleetIntent.model_validate(reference)
@@ -181,8 +65,8 @@ def read_fleet_intent(hosts: Mapping[str, Host], problems: Problems) -> FleetInt
 
 def _told(where: tuple[str | int, ...], value: Any) -> str:
     """A value as a finding shows it; one deep in what no model knows may be a secret."""
-    unknown = len(where) > 2 and _model_at(FleetIntent, where[:-1]) is None
-    return "(not shown)" if unknown and value is not None else shown(_path(where), value)
+    unknown = len(where) > 2 and model_at(FleetIntent, where[:-1]) is None
+    return "(not shown)" if unknown and value is not None else shown(path_of(where), value)
 
 
 def _differing(one: Any, other: Any, at: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:

@@ -6,8 +6,8 @@ from pydantic import BaseModel, ValidationError
 
 from alluxio_fuse.plan.intent.fleet import FLEET_VARIABLES, FleetIntent
 from alluxio_fuse.plan.intent.nodes import NodeIntent
+from alluxio_fuse.plan.invalid import refuse_invalid
 from alluxio_fuse.plan.problems import Problems
-from alluxio_fuse.plan.reading import refuse_invalid
 from alluxio_fuse.plan.refusals import Refused
 
 
