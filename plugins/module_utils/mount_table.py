@@ -52,8 +52,10 @@ def read_mounts() -> list[Mount]:
 def mount_at(mounts: list[Mount], point: str) -> Mount | None:
     """The topmost mount at `point`, if there is one: the last on which no other one there is mounted."""
     there = [mount for mount in mounts if mount["point"] == point]
+    if len(there) < 2:
+        return next(iter(there), None)
     lower = {mount["parent"] for mount in there}
-    return next((mount for mount in reversed(there) if mount["number"] not in lower), None)
+    return next(mount for mount in reversed(there) if mount["number"] not in lower)
 
 
 def mount_of(mounts: list[Mount], path: str) -> Mount:
