@@ -61,6 +61,16 @@ def test_memory_and_mount_options_are_the_planned_ones(helm: Helm, planned: Plan
         assert fuse["args"][2] == wanted["mount_point"]
 
 
+def test_the_volume_of_a_client_cache_has_room_for_what_small_files_lose(helm: Helm) -> None:
+    """Each page is a file that loses 4 KiB: 2,000,000 files of 5 KB take nearly twice their bytes."""
+    small = {"name": "clicks", "source": "s3://bucket/clicks", "files": 2_000_000, "bytes": 9 * 10**9}
+    made = plan(fleet(4, VARIABLES | {"alluxio_datasets": [small]}, memory=512, cpus=64, gpus=("V100",) * 8))
+    wanted = amounts(made.mounts("node-1")["clicks"])
+    template = helm.objects(values=chart_values(made))["DaemonSet", "alluxio-fuse-fuse-clicks"]["spec"]["template"]
+    volume = next(one for one in template["spec"]["volumes"] if one["name"] == "client-cache")
+    assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": f"{wanted['tmpfs_memory'] // 2**20}Mi"}
+
+
 def test_site_file_is_the_planned_one(helm: Helm, planned: Plan) -> None:
     site = helm.objects(values=chart_values(planned))["ConfigMap", "alluxio-fuse"]["data"]["fuse-imagenet.properties"]
     made = dict(line.split("=", 1) for line in site.splitlines())

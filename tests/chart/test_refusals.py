@@ -54,6 +54,14 @@ MEANINGLESS: dict[str, tuple[dict[str, Any], str]] = {
         datasets({"fuse": {"clientCache": {"size": "64Gi"}}}),
         "datasets[0].fuse.resources.limits.memory is 3584Mi",
     ),
+    "volume of a client cache over the limit": (
+        {"fuse": {"clientCache": {"volumeSize": "64Gi"}}},
+        "heap 1Gi + direct 512Mi + overhead 512Mi + clientCache.volumeSize 64Gi + pageCache 512Mi = 68096Mi",
+    ),
+    "volume of a client cache below the cache": (
+        datasets({"fuse": {"clientCache": {"volumeSize": "512Mi"}}}),
+        "clientCache.volumeSize 512Mi does not hold clientCache.size 1Gi: write at least that",
+    ),
     "heap as a flag": (
         {"master": {"jvm": {"extra": ["-Xmx8g"]}}},
         "master.jvm.extra holds -Xmx8g: write it as master.jvm.heap, direct or collector",

@@ -150,6 +150,7 @@ FUSE_OF_DATASET = {
             "medium": one_of("memory", "ssd", "hdd"),
             "size": MEMORY,
             "pageSize": MEMORY,
+            "volumeSize": {"anyOf": [MEMORY, {"type": "null"}]},
             "hostPath": closed({"path": PATH, "mountPoint": PATH}),
         }
     ),

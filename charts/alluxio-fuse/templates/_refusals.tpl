@@ -163,7 +163,8 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- define "alluxio.fuseMemoryRefusals" -}}
 {{- $also := dict "pageCache" .fuse.pageCache -}}
 {{- if and .fuse.clientCache.enabled (eq .fuse.clientCache.medium "memory") -}}
-{{- $_ := set $also "clientCache.size" .fuse.clientCache.size -}}
+{{- $counted := ternary "volumeSize" "size" (not (empty .fuse.clientCache.volumeSize)) -}}
+{{- $_ := set $also (printf "clientCache.%s" $counted) (get .fuse.clientCache $counted) -}}
 {{- end -}}
 {{- include "alluxio.javaRefusals" (dict "root" .root "path" .path "jvm" .fuse.jvm "limit" .fuse.resources.limits.memory "also" $also) }}
 {{- range .fuse.mountOptions }}
@@ -316,6 +317,11 @@ stage.enabled: copies are made from FUSE mounts, and fuse.enabled is false: writ
 {{- end }}
 {{- if and (eq $.Values.image.kind "official") $fuse.clientCache.enabled $fuse.clientCache.hostPath }}
 {{ $at }}: clientCache.hostPath outlives its pod, and nothing in the official image discards pages of another journal, which are other files' bytes: remove hostPath, or write image.kind project
+{{- end }}
+{{- with $fuse.clientCache.volumeSize }}
+{{- if and (not $fuse.clientCache.hostPath) (lt (include "alluxio.bytes" . | int64) (include "alluxio.bytes" $fuse.clientCache.size | int64)) }}
+{{ $at }}: clientCache.volumeSize {{ . }} does not hold clientCache.size {{ $fuse.clientCache.size }}: write at least that, or leave volumeSize out
+{{- end }}
 {{- end }}
 {{- with $fuse.clientCache.hostPath }}
 {{- if and .mountPoint (not .path) }}

@@ -313,7 +313,7 @@ def _origin(source: str, marker: Amounts | None) -> Amounts:
 
 def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
     cache: PlannedCache = fuse["client_cache"]
-    in_memory = cache.size if cache.medium == "memory" else 0
+    in_memory = fuse["tmpfs_memory"] if cache.medium == "memory" else 0
     return {
         **_java(fuse, in_memory),
         "mountOptions": fuse["mount_options"],
@@ -321,7 +321,7 @@ def _fuse(fuse: Amounts, points: list[PurePosixPath]) -> Amounts:
         "readType": fuse["read_type"],
         "env": fuse.get("environment", {}),
         "pageCache": "0Mi",
-        "clientCache": _client_cache(cache, cache.path, points) if cache.path else {"enabled": False},
+        "clientCache": _client_cache(cache, cache.path, in_memory, points) if cache.path else {"enabled": False},
     }
 
 
@@ -357,11 +357,12 @@ def _keeper_folder(folder: Folder, points: list[PurePosixPath]) -> Amounts:
     return dict(_host_path(PurePosixPath(folder.path), points)["hostPath"])
 
 
-def _client_cache(cache: PlannedCache, path: str, points: list[PurePosixPath]) -> Amounts:
+def _client_cache(cache: PlannedCache, path: str, in_memory: int, points: list[PurePosixPath]) -> Amounts:
+    """in_memory: bytes of memory that its pages take, with what each loses."""
     return {
         "enabled": True,
         "medium": cache.medium,
         "size": _size(cache.size),
         "pageSize": _size(cache.page_size),
-        **({} if cache.medium == "memory" else _host_path(PurePosixPath(path).parent, points)),
+        **({"volumeSize": _size(in_memory)} if in_memory else _host_path(PurePosixPath(path).parent, points)),
     }

@@ -81,7 +81,7 @@ def plan() -> Plan:
         },
         "worker": service(1024, 4096, tiers=tiers),
         "job_worker": service(512, 1024),
-        "fuse/imagenet": fuse("imagenet", medium="memory", size=2 * GIB),
+        "fuse/imagenet": fuse("imagenet", medium="memory", size=2 * GIB) | {"tmpfs_memory": 2060 * MIB},
         "fuse/lake": fuse("lake", medium="ssd", size=50 * GIB),
     }
     fleet = {
@@ -126,8 +126,9 @@ def test_datasets(plan: Plan) -> None:
     imagenet, lake = chart_values(plan, {"imagenet": "imagenet-keys"})["datasets"]
     assert imagenet["source"] == "s3://bucket/imagenet"
     assert imagenet["credentials"] == {"secret": "imagenet-keys", "accessKey": "access_key", "secretKey": "secret_key"}
-    assert imagenet["fuse"]["clientCache"] == {"enabled": True, "medium": "memory", "size": "2048Mi", "pageSize": "1Mi"}
-    assert imagenet["fuse"]["jvm"]["overhead"] == "896Mi"
+    cache = {"enabled": True, "medium": "memory", "size": "2048Mi", "pageSize": "1Mi", "volumeSize": "2060Mi"}
+    assert imagenet["fuse"]["clientCache"] == cache
+    assert imagenet["fuse"]["jvm"]["overhead"] == "884Mi"
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake"}
     assert "credentials" not in lake
     assert lake["fuse"]["clientCache"]["hostPath"] == {"path": "/mnt/nvme0/a/client-cache", "mountPoint": "/mnt/nvme0"}
