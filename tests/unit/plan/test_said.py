@@ -101,6 +101,20 @@ def test_a_switch_is_what_ansible_takes_for_it(text: str, value: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "hosts"),
+    [
+        (["localhost", ".example.com"], ["localhost", ".example.com"]),
+        ("localhost, .example.com", ["localhost", ".example.com"]),
+        ("localhost", ["localhost"]),
+        ("", []),
+    ],
+)
+def test_a_list_may_be_text_with_commas(value: Any, hosts: list[str]) -> None:
+    """As the environment's `no_proxy` is; of a text, Jinja's `join` makes letters with commas between them."""
+    assert said("alluxio_no_proxy", {"alluxio_no_proxy": value}) == hosts
+
+
+@pytest.mark.parametrize(
     ("name", "value", "remedy"),
     [
         ("alluxio_check_disruptive", "perhaps", "write true or false"),

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from alluxio_fuse.plan.intent.clusters import Fluid, Headroom, Kubernetes, Mirrors, RunningCluster
 from alluxio_fuse.plan.intent.datasets import Dataset, Sample
@@ -12,6 +12,14 @@ from alluxio_fuse.plan.intent.work import CheckBudget, Gate, MountSetting, Profi
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS
 from alluxio_fuse.plan.units import Number, Switch, Whole
+
+
+def _apart(value: Any) -> Any:
+    """Text with commas as the list that it stands for; anything else as it is."""
+    return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
+
+
+Listed = Annotated[list[str], BeforeValidator(_apart)]
 
 
 class FleetIntent(Strict):
@@ -125,7 +133,7 @@ class FleetIntent(Strict):
     alluxio_warm_task: str = Field("", description="With -e: the task that is meant.")
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
-    alluxio_no_proxy: str | list[str] | None = Field(None, description="Hosts without proxy.")
+    alluxio_no_proxy: Listed = Field([], description="Hosts without proxy, as a list or as text with commas.")
     alluxio_ca_file: str | None = Field(None, description="PEM file of a private CA for downloads.")
     alluxio_mirrors: Mirrors = Field(Mirrors(), description="Package mirrors.")
 
