@@ -76,6 +76,41 @@ def test_findings_are_the_message_of_the_failure(tmp_path: Path) -> None:
     assert "64Gi (binary)" in ran.stdout + ran.stderr
 
 
+DERIVED = """
+- hosts: localhost
+  gather_facts: false
+  pre_tasks:
+    - ansible.builtin.set_fact:
+        preflight_input:
+          groups: [masters, gpu_nodes]
+          variables: {alluxio_overrides: {worker.heap: "{{ heap }}"}}
+          facts: "{{ lookup('ansible.builtin.file', folder ~ '/facts.json') | from_json }}"
+  roles: [{role: plan, plan_runs_dir: "{{ folder }}"}]
+"""
+
+
+def test_a_run_shows_what_changes_since_the_last_plan_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "play.yml").write_text(DERIVED)
+    (tmp_path / "facts.json").write_text(json.dumps(facts(memory=64)))
+    saved = tmp_path / "plan-default.json"
+
+    def shown(heap: str, *more: str) -> str:
+        command = [sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-c", "local", "play.yml", *more]
+        said = ["-e", json.dumps({"folder": str(tmp_path), "heap": heap})]
+        environment = os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+        done = subprocess.run(
+            [*command, *said], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "since the last plan" not in shown("1Gi")
+    assert "since the last plan:\n  the plans are equal" in shown("1Gi")
+    assert "\n  localhost.worker.heap: 1Gi (1073741824 bytes) -> 2Gi (2147483648 bytes)\n" in shown("2Gi", "--check")
+    saved.write_text(saved.read_text().replace('"version": ', '"version": 9'))
+    assert "since the last plan" not in shown("2Gi")
+
+
 @pytest.mark.parametrize("name", FILTERS)
 def test_each_filter_is_documented(name: str) -> None:
     text = (ROOT / "plugins" / "filter" / f"{name}.yml").read_text(encoding="utf-8")

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from fleets import fleet, host, local
+from fleets import facts, fleet, host, local
 
 from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.views.amounts import amounts
-from alluxio_fuse.plan.views.diff import diff_lines, differences
+from alluxio_fuse.plan.views.diff import MOST, diff_lines, differences
 from alluxio_fuse.plan.views.explain import explain
 from alluxio_fuse.plan.views.table import plan_table
 
@@ -76,16 +76,35 @@ def test_equal_plans_do_not_differ(saved: Plan) -> None:
 def test_what_differs_is_named(saved: Plan) -> None:
     other = plan(local(alluxio_overrides={"worker.heap": "2Gi"}))
     paths = {each["path"] for each in differences(saved, other)}
-    assert "localhost.worker.heap" in paths
-    assert "localhost.worker.container_memory" in paths
-    assert "localhost.master.heap" not in paths
+    assert "worker.heap" in paths
+    assert "worker.container_memory" in paths
+    assert "master.heap" not in paths
+    line = next(line for line in diff_lines(saved, other) if line.startswith("localhost.worker.heap: "))
+    assert line.endswith(" -> 2Gi (2147483648 bytes)")
 
 
-def test_a_host_more_is_absent_before() -> None:
-    said = {"alluxio_datasets": [SET], "alluxio_workload_memory": 0}
-    few, more = (plan(fleet(count, said, memory=64)) for count in (2, 3))
-    added = [each for each in differences(few, more) if each["path"].startswith("node-2.")]
-    assert {each["old"] for each in added} == {"(absent)"}
+def test_what_comes_and_goes_is_one_line_each() -> None:
+    clicks = {"name": "clicks", "source": "s3://bucket/clicks", "files": 100, "bytes": "1Gi"}
+    few, more = (
+        plan(fleet(nodes, {"alluxio_datasets": sets}, memory=64)) for nodes, sets in ((2, [SET]), (3, [SET, clicks]))
+    )
+    lines = diff_lines(few, more)
+    assert [line for line in lines if "node-2" in line] == ["node-2: new"]
+    assert [line for line in lines if "fuse/clicks" in line] == ["fuse/clicks on node-0, node-1: new"]
+    assert "fleet.datasets.clicks: new" in lines
+    assert "node-2: gone" in diff_lines(more, few)
+
+
+def test_hosts_that_differ_alike_share_a_line_and_there_is_no_wall_of_them() -> None:
+    few, many = (plan(fleet(60, {"alluxio_datasets": [SET]} | said, memory=64)) for said in ({}, {"alluxio_java": 11}))
+    assert "worker.java_major on node-0, node-1 and 58 more: 17 -> 11" in diff_lines(few, many)
+    small, large = (fleet(60, {"alluxio_datasets": [SET]}, memory=64) for _ in range(2))
+    for count, one in enumerate(large.values()):
+        one["facts"]["memory"] = facts(memory=65 + count)["memory"]
+    lines = diff_lines(plan(small), plan(large))
+    assert len(lines) == MOST + 1
+    assert lines[-1].startswith("and ")
+    assert max(map(len, lines)) < 250
 
 
 @pytest.mark.parametrize(
