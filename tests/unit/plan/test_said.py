@@ -111,7 +111,8 @@ def test_a_switch_is_what_ansible_takes_for_it(text: str, value: bool) -> None:
 )
 def test_a_list_may_be_text_with_commas(value: Any, hosts: list[str]) -> None:
     """As the environment's `no_proxy` is; of a text, Jinja's `join` makes letters with commas between them."""
-    assert said("alluxio_no_proxy", {"alluxio_no_proxy": value}) == hosts
+    for name in ("alluxio_no_proxy", "alluxio_refresh"):
+        assert said(name, {name: value}) == hosts
 
 
 @pytest.mark.parametrize(

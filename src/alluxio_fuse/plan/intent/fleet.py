@@ -131,6 +131,13 @@ class FleetIntent(Strict):
         None, description="With -e: what playbooks/warm.yml does with the tasks that there are."
     )
     alluxio_warm_task: str = Field("", description="With -e: the task that is meant.")
+    alluxio_refresh: Listed = Field(
+        [],
+        description="With -e: datasets of playbooks/refresh.yml, as a list or as text with commas. Unset: all with a"
+        " declared freshness.",
+    )
+    alluxio_restore: str = Field("", description="With -e: the backup from which playbooks/restore.yml starts.")
+    alluxio_unstick: str = Field("", description="With -e: the dataset whose mount playbooks/unstick.yml lets go of.")
     alluxio_http_proxy: str | None = Field(None, description="Proxy of downloads.")
     alluxio_https_proxy: str | None = Field(None, description="Proxy of downloads over TLS.")
     alluxio_no_proxy: Listed = Field([], description="Hosts without proxy, as a list or as text with commas.")
