@@ -1,4 +1,4 @@
-"""Doors from playbooks to what warm-up, check, status and diagnosis are told: `alluxio_fuse.views` and `targets`."""
+"""Filters by which playbooks learn what warm-up, check, status and diagnosis need: `views` and `targets`."""
 
 from __future__ import annotations
 

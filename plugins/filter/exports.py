@@ -1,4 +1,4 @@
-"""Doors from playbooks to exports of NFS: `alluxio_fuse.exports`."""
+"""Filters by which playbooks learn of exports of NFS: `alluxio_fuse.exports`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.views.fluid`."""
+"""Filters by which playbooks call `alluxio_fuse.views.fluid`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.views.kubernetes`."""
+"""Filters by which playbooks call `alluxio_fuse.views.kubernetes`."""
 
 from __future__ import annotations
 

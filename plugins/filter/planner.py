@@ -1,4 +1,4 @@
-"""Doors from playbooks to the planner; everything is done by alluxio_fuse.plan."""
+"""Filters by which playbooks call the planner, `alluxio_fuse.plan`, which does everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.preflight` and its views."""
+"""Filters by which playbooks call `alluxio_fuse.preflight` and its views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to services that run on a node itself: `alluxio_fuse.views.services` and what it looks at."""
+"""Filters by which playbooks learn of services on a node itself: `alluxio_fuse.views.services` and its sources."""
 
 from __future__ import annotations
 

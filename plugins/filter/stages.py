@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.stages`."""
+"""Filters by which playbooks call `alluxio_fuse.stages`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.views.train`."""
+"""Filters by which playbooks call `alluxio_fuse.views.train`."""
 
 from __future__ import annotations
 

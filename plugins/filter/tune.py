@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.views.tune`."""
+"""Filters by which playbooks call `alluxio_fuse.views.tune`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors from playbooks to `alluxio_fuse.warm`."""
+"""Filters by which playbooks call `alluxio_fuse.warm`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Door from playbooks to the model of the user's variables: what one of them is, before or beside a plan."""
+"""A lookup by which playbooks read a variable of the user, before or beside a plan, as the model of them has it."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class FleetIntent(Strict):
     )
     alluxio_tune_processes: list[dict[str, Any]] | None = Field(
         None,
-        description="Variables that playbooks/tune.yml tries with FUSE processes of their own beside the mount, for"
+        description="Variables that playbooks/tune.yml tries with twins beside the FUSE process of the mount, for"
         " example `[{alluxio_libfuse: 2}]`; `[]` tries none. Unset: the other libfuse, another collector, twice the"
         " heap, larger pages, fewer threads.",
     )
