@@ -33,10 +33,6 @@ options:
     type: str
     choices: [present, absent, asked]
     default: present
-  wait_s:
-    description: Seconds in which containers that end may go before an image counts as used.
-    type: int
-    default: 20
 author: [alluxio-fuse]
 """
 
@@ -56,6 +52,7 @@ image:
   returned: always
 """
 
+WAIT_S = 20  # in which containers that end may go before an image counts as used
 SOCKET = Path("/run/containerd/containerd.sock")
 PINNED = "io.cri-containerd.pinned=pinned"
 
@@ -127,7 +124,7 @@ def why(module: AnsibleModule) -> str:
 
 def leave(containerd: Containerd, params: dict[str, Any], check: bool) -> dict[str, Any]:
     """Removes the image, unless containers keep using it."""
-    deadline = time.monotonic() + params["wait_s"]
+    deadline = time.monotonic() + WAIT_S
     while (used := containerd.users(params["name"])) and not check and time.monotonic() < deadline:
         time.sleep(1)
     if used:
@@ -144,7 +141,6 @@ def main() -> None:
             "name": {"type": "str", "default": ""},
             "archive": {"type": "path"},
             "state": {"type": "str", "choices": ["present", "absent", "asked"], "default": "present"},
-            "wait_s": {"type": "int", "default": 20},
         },
         supports_check_mode=True,
     )

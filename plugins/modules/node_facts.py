@@ -33,12 +33,12 @@ options:
   exports:
     description: >-
       Exports of NFS that are dataset sources, each with C(source), C(server), C(path) and C(options): mounted for a
-      moment, where no other process sees it, and listed as root and as O(service_uid).
+      moment, where no other process sees it, and listed as root and as the user of the services.
     type: list
     elements: dict
     default: []
   key_files:
-    description: Files that O(service_uid) has to read; those that it cannot are told.
+    description: Files that the user of the services has to read; those that it cannot are told.
     type: list
     elements: path
     default: []
@@ -47,10 +47,6 @@ options:
     type: list
     elements: int
     default: []
-  service_uid:
-    description: The user that reads the sources.
-    type: int
-    default: 1000
 author: [alluxio-fuse]
 extends_documentation_fragment:
   - alluxio.fuse.ownership
@@ -98,6 +94,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
 )
 
 SOURCE_BUDGET_S = 20.0
+SERVICE_UID = 1000  # as whom services read: that of the image
 
 
 def gather(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +104,7 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
     record = ownership.load(state_dir, parameters["name"])
     gpus, driver = gpu.read_gpus()
     root = mount_table.mount_at(seen, "/")
-    users = [0, parameters["service_uid"]]
+    users = [0, SERVICE_UID]
     local = [url for url in parameters["sources"] if url.startswith("file://")]
     return {
         **system.read_system(),
@@ -126,11 +123,10 @@ def gather(parameters: dict[str, Any]) -> dict[str, Any]:
         "mount_points": {path: mount_table.mount_point_state(seen, path) for path in parameters["mount_points"]},
         "taken": claims.taken(record, parameters["claims"], beside(parameters["mount_points"])),
         "sources": {
-            url: sources.read_source(url, parameters["service_uid"], SOURCE_BUDGET_S, parameters["markers"].get(url))
-            for url in local
+            url: sources.read_source(url, SERVICE_UID, SOURCE_BUDGET_S, parameters["markers"].get(url)) for url in local
         }
         | {one["source"]: exports.try_export(one, users, SOURCE_BUDGET_S) for one in parameters["exports"]},
-        "key_files": sources.unreadable(parameters["key_files"], parameters["service_uid"]),
+        "key_files": sources.unreadable(parameters["key_files"], SERVICE_UID),
         "media_speed": speed.load(state_dir),
         "tuned": tuned.load(state_dir),
         "trained": trained.load(state_dir),
@@ -158,7 +154,6 @@ def main() -> None:
             "exports": {"type": "list", "elements": "dict", "default": []},
             "key_files": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
-            "service_uid": {"type": "int", "default": 1000},
         },
         supports_check_mode=True,
     )

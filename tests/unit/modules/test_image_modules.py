@@ -68,9 +68,15 @@ class Node:
         return 0, "\n".join(["REF TYPE DIGEST SIZE PLATFORMS LABELS", *rows]), ""
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No container of these ends while a test looks."""
+    monkeypatch.setattr(containerd_image, "WAIT_S", 0)
+
+
 def left(images: dict[str, str], containers: dict[str, str]) -> tuple[dict[str, Any], set[str]]:
     node = Node(dict(images), containers)
-    said = containerd_image.leave(containerd_image.Containerd(node), {"name": IMAGE, "wait_s": 0}, check=False)
+    said = containerd_image.leave(containerd_image.Containerd(node), {"name": IMAGE}, check=False)
     return said, set(node.images)
 
 

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -34,25 +36,30 @@ def run(module: str, check: bool = False, **arguments: Any) -> dict[str, Any]:
     return dict(json.loads(answer.stdout))
 
 
-def test_facts_are_what_the_planner_reads(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/one").write_bytes(b"x")
-    (tmp_path / "data").chmod(0o755)
+@pytest.fixture
+def source() -> Iterator[Path]:
+    """A folder with one file that the services' user reads, too; others' temporary folders it does not enter."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        (Path(folder) / "one").write_bytes(b"x")
+        yield Path(folder)
+
+
+def test_facts_are_what_the_planner_reads(tmp_path: Path, source: Path) -> None:
     answer = run(
         "node_facts",
         state_dir=str(tmp_path / "state"),
-        mount_points=["/nope", str(tmp_path)],
-        sources=[f"file://{tmp_path}/data", "s3://bucket"],
-        service_uid=tmp_path.stat().st_uid,
+        mount_points=["/nope", str(source)],
+        sources=[f"file://{source}", "s3://bucket"],
         ports=[1],
     )
     facts = Facts.model_validate(answer["facts"])
     assert facts.cpus > 0
     assert facts.memory.total > 2**28
     states = {path: point.state for path, point in facts.mount_points.items()}
-    assert states == {"/nope": "absent", str(tmp_path): "files"}
-    assert list(facts.sources) == [f"file://{tmp_path}/data"]
-    assert facts.sources[f"file://{tmp_path}/data"].sizes == [(1, 1, 1)]
+    assert states == {"/nope": "absent", str(source): "files"}
+    assert list(facts.sources) == [f"file://{source}"]
+    assert facts.sources[f"file://{source}"].sizes == [(1, 1, 1)]
     assert any(filesystem.mount == "/" for filesystem in facts.filesystems)
 
 
