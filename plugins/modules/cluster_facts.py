@@ -23,6 +23,13 @@ options:
   image: {description: Image of the pod in the dry run., type: str, required: true}
   needed: {description: "Programs that the controller must have.", type: list, elements: str, default: [helm, kubectl]}
   claims: {description: Names of PersistentVolumeClaims that hold sources., type: list, elements: str, default: []}
+  staged:
+    description:
+      - Folders of nodes whose C(data) may show a copy of a dataset. The module warns of pods that mount one of them and
+        wait in an init container for a FUSE mount, as the examples of version 0.3.0 do. They would not start again.
+    type: list
+    elements: str
+    default: []
 author: [alluxio-fuse]
 extends_documentation_fragment:
   - alluxio.fuse.kubernetes
@@ -45,12 +52,22 @@ cluster:
     (by name: C(ready), C(why), C(address), C(labels), C(allocatable), C(images)), C(namespace)
     (C(name), C(exists), C(labels)), C(release), C(external) (both as given), C(installed) (whether Helm has
     the release), C(claims) (by name: C(phase), C(modes), or null), C(applied) (C(name), C(labels), C(annotations) of
-    its master's StatefulSet, or null) and C(refused), what the API server says against a privileged pod, in namespace
-    C(default) where C(namespace) is not there yet.
+    its master's StatefulSet, or null), C(refused), what the API server says against a privileged pod, in namespace
+    C(default) where C(namespace) is not there yet, and C(waiting), pods by namespace and name that wait for a FUSE
+    mount where a copy may be.
   type: dict
   returned: always
 """
 
+OLD_WAIT = (
+    "an init container waits for a FUSE mount, and a copy of a dataset is none, so that it would not start again: give"
+    " it the wait of charts/alluxio-fuse/examples/pod.yaml"
+)
+PAGE = 500  # pods in an answer
+SHOWN = 5
+#: Of the type of a mount, and not a part of a name such as alluxio-fuse.
+FUSE = re.compile(r"(?<![\w-])fuse")
+MOUNTS = re.compile("mount|findmnt")
 PROGRAMS = {"helm": ["version", "--short"], "kubectl": ["version", "--client"]}
 
 
@@ -110,6 +127,7 @@ def ask(params: dict[str, Any]) -> dict[str, Any]:
         "applied": applied,
         "claims": claims,
         "refused": _refused(core, params, exists),
+        "waiting": waiting(core, params),
     }
 
 
@@ -162,6 +180,30 @@ def _refused(core: Any, params: dict[str, Any], exists: bool) -> list[str]:
     return []
 
 
+def waiting(core: Any, params: dict[str, Any]) -> list[str]:
+    """Pods that mount a dataset with copies and wait for a FUSE mount; none where this user may not list pods."""
+    import kubernetes  # noqa: PLC0415
+
+    found, more = [], None
+    try:
+        while params["staged"] and more != "":
+            page = core.list_pod_for_all_namespaces(limit=PAGE, _continue=more, _request_timeout=30)
+            found += [one for one in page.items if _waits(one, params)]
+            more = page.metadata._continue or ""
+    except kubernetes.client.ApiException:
+        return []
+    return [f"{one.metadata.namespace}/{one.metadata.name}" for one in found]
+
+
+def _waits(pod: Any, params: dict[str, Any]) -> bool:
+    """Whether a pod that is none of the release's does."""
+    if (pod.metadata.labels or {}).get("app.kubernetes.io/instance") == params["release"]:
+        return False
+    paths = {one.host_path.path.rstrip("/") for one in pod.spec.volumes or [] if one.host_path}
+    texts = [" ".join([*(one.command or []), *(one.args or [])]) for one in pod.spec.init_containers or []]
+    return not paths.isdisjoint(params["staged"]) and any(MOUNTS.search(text) and FUSE.search(text) for text in texts)
+
+
 def words(error: Exception) -> str:
     """What the API server said, where it did; else the first line of the error."""
     try:
@@ -182,6 +224,7 @@ def main() -> None:
             "image": {"type": "str", "required": True},
             "needed": {"type": "list", "elements": "str", "default": [*PROGRAMS]},
             "claims": {"type": "list", "elements": "str", "default": []},
+            "staged": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
@@ -201,11 +244,15 @@ def main() -> None:
         "applied": None,
         "claims": {},
         "refused": [],
+        "waiting": [],
     }
     try:
         cluster |= ask(params)
     except Exception as error:  # the client raises what its parts raise: files, TLS, HTTP
         cluster["error"] = words(error)
+    if waits := cluster["waiting"]:
+        more = f" and {len(waits) - SHOWN} more" if len(waits) > SHOWN else ""
+        module.warn(f"{', '.join(waits[:SHOWN])}{more}: {OLD_WAIT}")
     module.exit_json(changed=False, cluster=cluster)
 
 

@@ -32,10 +32,11 @@ def questions(variables: Mapping[str, Any]) -> dict[str, Any]:
     image, folders: [{path, read_only}]}`, the last being what a pod that stands in for the node sees of it, and
     `kubernetes`, used where services run in pods: `{kubeconfig, context, namespace, node_access, claims: {folder:
     claim} and exports: {folder: {server, path}} of what pods mount, release, image: {by, auth_file, ca_file, insecure},
-    pull_secrets, keep_journal, secrets, fluid: as `alluxio_fuse.plan.views.deployment` has it}`.
+    pull_secrets, keep_journal, secrets, staged: folders above the paths of datasets that may have copies, fluid: as
+    `alluxio_fuse.plan.views.deployment` has it}`.
     """
     name = str(variables.get("alluxio_name", "alluxio-fuse"))
-    datasets = [d for d in _list(variables.get("alluxio_datasets")) if isinstance(d, dict)]
+    datasets = _datasets(variables)
     sources = {str(d.get("name")): _source(d) for d in datasets}
     mounted = list(sources) or [str(_mapping(variables.get("alluxio_sample")).get("name", "imagenet-sample"))]
     offset = parse_whole(variables.get("alluxio_port_offset"))
@@ -141,6 +142,7 @@ def _cluster(variables: Mapping[str, Any], name: str, can: Capabilities) -> dict
         "pull_secrets": _list(said.get("pull_secrets")),
         "keep_journal": parse_switch(said.get("keep_journal")) is not False,
         "secrets": _mapping(said.get("secrets")),
+        "staged": [names.mount_parent(name, str(one.get("name"))) for one in _datasets(variables) if _is_staged(one)],
         **({"fluid": _fluid(variables)} if can.by_fluid else {}),
     }
 
@@ -152,9 +154,18 @@ def _delivery(value: Any) -> dict[str, Any]:
 
 
 def _fluid(variables: Mapping[str, Any]) -> dict[str, Any]:
-    datasets = [one for one in _list(variables.get("alluxio_datasets")) if isinstance(one, dict)]
+    datasets = _datasets(variables)
     said, first = _mapping(variables.get("alluxio_fluid")), datasets[0] if datasets else {}
     return {"runtime": str(said.get("runtime", "alluxio")), "dataset": str(first.get("name", ""))}
+
+
+def _datasets(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in _list(variables.get("alluxio_datasets")) if isinstance(one, dict)]
+
+
+def _is_staged(dataset: Mapping[str, Any]) -> bool:
+    """Whether its path may show a copy; a bare `off` is false in YAML."""
+    return dataset.get("stage", "off") not in ("off", False)
 
 
 def _list(value: Any) -> list[Any]:

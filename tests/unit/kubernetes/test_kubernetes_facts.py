@@ -1,13 +1,18 @@
 """Facts of Node objects, and what speaks against a cluster."""
 
+import json
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.alluxio.fuse.plugins.modules import cluster_facts
 from fleets import facts, host
-from kubernetes.client import ApiException
+from kubernetes.client import ApiClient, ApiException
 
+from alluxio_fuse import preflight
 from alluxio_fuse.kubernetes.facts import quantity, with_node
 from alluxio_fuse.kubernetes.findings import cluster_findings
 from alluxio_fuse.plan import plan
@@ -176,6 +181,54 @@ def test_each_refusal_has_its_own_way_out(namespace: dict[str, Any], message: st
 @pytest.mark.parametrize("message", [SECURITY, RIGHTS.replace('"d"', '"default"')])
 def test_what_holds_in_default_does_not_hold_in_a_namespace_that_we_make(message: str) -> None:
     assert said(namespace=NEW, refused=[message]) == []
+
+
+OLD_WAIT = "until grep -q ' /data/data .* - fuse[^ ]* alluxio' /proc/self/mountinfo; do sleep 2; done"
+EXAMPLE = Path(__file__).parents[3] / "charts/alluxio-fuse/examples/pod.yaml"
+
+
+def reading(name: str, wait: str = "", **labels: str) -> dict[str, Any]:
+    """The chart's example, maybe with another wait."""
+    pod: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())
+    pod["metadata"] = {"name": name, "namespace": "team", "labels": labels}
+    if wait:
+        pod["spec"]["initContainers"][0]["command"] = ["sh", "-c", wait]
+    return pod
+
+
+def test_pods_that_wait_for_a_fuse_mount_are_named_where_a_copy_may_be() -> None:
+    pods = [reading("new"), reading("old", OLD_WAIT), reading("old-too", "findmnt -t fuse.alluxio-fuse /data/data")]
+    pods += [
+        reading("ours", OLD_WAIT, **{"app.kubernetes.io/instance": "cache-alluxio-fuse"}),
+        {**pods[0], "spec": {"containers": []}},
+    ]
+    pages = {None: (pods[:2], "next"), "next": (pods[2:], "")}
+
+    def page(limit: int, _continue: str | None, _request_timeout: int) -> Any:
+        items, more = pages[_continue]
+        text = json.dumps({"metadata": {"continue": more}, "items": items})
+        return ApiClient().deserialize(text, "V1PodList", "application/json")
+
+    core = SimpleNamespace(list_pod_for_all_namespaces=page)
+    staged = "/mnt/data/cache-alluxio-fuse/imagenet"
+    said = {"release": "cache-alluxio-fuse", "staged": [staged]}
+    assert cluster_facts.waiting(core, said) == ["team/old", "team/old-too"]
+    assert cluster_facts.waiting(core, said | {"staged": [f"{staged}-2"]}) == []
+    assert cluster_facts.waiting(None, said | {"staged": []}) == []
+
+
+def test_who_may_not_list_pods_is_told_of_none() -> None:
+    def refused(**_: Any) -> None:
+        raise api_error(403, None)
+
+    core = SimpleNamespace(list_pod_for_all_namespaces=refused)
+    assert cluster_facts.waiting(core, {"release": "a", "staged": ["/mnt/a/b"]}) == []
+
+
+def test_folders_of_datasets_that_may_be_staged_are_asked_for() -> None:
+    datasets = [{"name": f"set-{stage}", "stage": stage} for stage in ("auto", "require", "off", False)]
+    asked = preflight.questions({"alluxio_platform": "kubernetes", "alluxio_datasets": [*datasets, {"name": "plain"}]})
+    assert asked["kubernetes"]["staged"] == ["/mnt/alluxio-fuse/set-auto", "/mnt/alluxio-fuse/set-require"]
 
 
 def test_the_level_of_a_namespace_that_is_not_there_yet_is_ours_to_set() -> None:
