@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import leftovers
 import pytest
@@ -69,21 +72,85 @@ def test_what_is_read_is_not_taken_away(whole: Staged, tmp_path: Path) -> None:
         goes_on(record)
 
 
-def test_another_file_in_the_copy_is_found(whole: Staged) -> None:
-    """A lie: somebody who may, root, puts other bytes of the same size into the copy."""
-    succeed(stages(*DEPLOYED, **whole.said("require")))  # the last plan may be one that was refused
+def other_bytes(file: Path) -> None:
+    file.write_bytes(os.urandom(file.stat().st_size))
+
+
+def truncated(file: Path) -> None:
+    os.truncate(file, 100)
+
+
+def the_same(_: Path) -> None:
+    pass
+
+
+@contextmanager
+def in_the_copy(whole: Staged, lie: Callable[[Path], None]) -> Iterator[None]:
+    """A file of the copy is another one."""
     (file,) = whole.stage.glob("*/files/class-0/0000.bin")
     before = file.read_bytes()
-    podman("stop", "--time", "5", whole.keeper)  # which would find it, too, and mend it
-    file.write_bytes(os.urandom(len(before)))
+    lie(file)
     try:
-        playbook("playbooks/check.yml", **whole.said("require"))
-        judged = latest("check")
-        assert judged["verdict"] == "FAIL"
-        assert any("class-0/0000.bin: wrong digest" in one for one in judged["datasets"][0]["mistakes"])
+        yield
     finally:
         file.write_bytes(before)
+
+
+@contextmanager
+def over_the_copy(whole: Staged, lie: Callable[[Path], None], medium: str = "/dev/shm") -> Iterator[None]:
+    """The path shows files of the same names and sizes from elsewhere."""
+    (copy,) = whole.stage.glob("*/files")
+    with leftovers.folder(Path(medium, f"{NAME}-lie")) as other:
+        shutil.copytree(copy, other, dirs_exist_ok=True)
+        for file in other.rglob("*.bin"):
+            lie(file)
+        with leftovers.mounted(whole.path, "--bind", other):
+            yield
+
+
+def check_of(whole: Staged, lie: AbstractContextManager[None]) -> dict[str, Any]:
+    """What a check says meanwhile; the keeper would find a lie, too, and mend it."""
+    succeed(stages(*DEPLOYED, **whole.said("require")))  # the last plan may be one that was refused
+    podman("stop", "--time", "5", whole.keeper)
+    try:
+        with lie:
+            playbook("playbooks/check.yml", **whole.said("require"))
+    finally:
         podman("start", whole.keeper)
+    judged: dict[str, Any] = latest("check")
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("plant", "lie", "found"),
+    [
+        (in_the_copy, other_bytes, "class-0/0000.bin: wrong digest"),
+        (in_the_copy, truncated, "class-0/0000.bin: 100 of "),
+        (over_the_copy, other_bytes, ": wrong digest"),
+    ],
+    ids=["another file", "a shorter file", "another dataset"],
+)
+def test_other_bytes_at_the_path_are_found(
+    whole: Staged,
+    plant: Callable[[Staged, Callable[[Path], None]], AbstractContextManager[None]],
+    lie: Callable[[Path], None],
+    found: str,
+) -> None:
+    """A lie: somebody who may, root, changes the copy, or mounts another one at the path."""
+    judged = check_of(whole, plant(whole, lie))
+    assert judged["verdict"] == "FAIL"
+    mistakes = judged["datasets"][0]["mistakes"]
+    assert any(found in one for one in mistakes), mistakes
+
+
+def test_a_slower_medium_is_no_copy_in_memory(whole: Staged) -> None:
+    """A lie: the right bytes, from a disk where the plan says memory."""
+    judged = check_of(whole, over_the_copy(whole, the_same, "/var/lib"))
+    assert judged["verdict"] == "CANNOT TELL"
+    rows = {row["kind"]: row for row in judged["datasets"][0]["rows"] if row["state"] == "staged"}
+    staged = [rows["small"], rows["large"]]
+    assert not [one for one in staged if one["established"]]
+    assert all("not in memory" in one["why"] for one in staged), staged
 
 
 def test_what_is_staged_is_shown(whole: Staged) -> None:
