@@ -74,6 +74,16 @@ def test_it_runs_with_the_python_that_runs_ansible(path: Path, task: dict[str, A
     assert task["vars"].get("ansible_python_interpreter") == "{{ ansible_playbook_python }}"
 
 
+def test_no_task_of_a_role_has_a_variable_of_a_play() -> None:
+    """One that is made of the other would be made of itself: Ansible reads both where they are used."""
+    plays = [play for path in FILES if path.parent.name == "playbooks" for play in yaml.safe_load(path.read_text())]
+    of_plays = {name for play in plays for name in play.get("vars", {})}
+    roles = [path for path in FILES if path.parent.name == "tasks" and path.parents[2].name == "roles"]
+    of_tasks = {name for path in roles for task in tasks(yaml.safe_load(path.read_text()), {}) for name in task["vars"]}
+    assert of_plays
+    assert not {name for name in of_plays & of_tasks if not name.startswith("ansible_")}
+
+
 def test_an_inventory_that_becomes_root_on_nodes_does_not_on_the_controller(tmp_path: Path) -> None:
     """What would become another user here ends the run: there is no way to become one."""
     saved = {"version": 1, "nodes": {}}
