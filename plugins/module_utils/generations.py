@@ -98,7 +98,7 @@ def drop_record(folder: Path, generation: str) -> None:
 
 
 def forget_windows(folder: str) -> None:
-    """No windows of a generation are brought to a stage any more; folder "" is none."""
+    """Notes that no run brings windows to a stage any more; folder "" is no stage."""
     if folder:
         Path(folder, COMING).unlink(missing_ok=True)
 
@@ -135,7 +135,7 @@ def remove_former(folder: Path, generation: str) -> tuple[bool, Former]:
 
 
 def removable(folder: Path, generation: str) -> bool:
-    """Whether there is another generation that nobody goes by names in."""
+    """Whether a run would remove another generation: no process goes by names in it."""
     table = read_mounts()
     return any(not held(one, generation, table).names for one in others(folder, generation))
 

@@ -130,7 +130,7 @@ def _assign(node: Node, former: Wanted, target: Iterable[str], bandwidth: int, a
 def _assign_what_is_there(node: Node, wanted: Wanted, target: frozenset[str], all_files: int) -> None:
     """Of what was wanted, what is on the medium by now: the rest is not copied any more.
 
-    The keeper shows it once it can, where that takes FUSE, or an older kernel that nobody reads.
+    Where FUSE is away, or readers keep an older kernel from changing the path, the keeper shows it later.
     """
     folders = list(there(wanted))
     kept = [path for path in target if any(staging.digest_of(str(one / path)) for one in folders)]

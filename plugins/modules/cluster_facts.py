@@ -60,8 +60,8 @@ cluster:
 """
 
 OLD_WAIT = (
-    "an init container waits for a FUSE mount, and a copy of a dataset is none, so that it would not start again: give"
-    " it the wait of charts/alluxio-fuse/examples/pod.yaml"
+    "an init container waits for a FUSE mount. Where a node shows a copy of the dataset, there is none, and the pod"
+    " does not start: give it the wait of charts/alluxio-fuse/examples/pod.yaml"
 )
 PAGE = 500  # pods in an answer
 SHOWN = 5
@@ -196,7 +196,7 @@ def waiting(core: Any, params: dict[str, Any]) -> list[str]:
 
 
 def _waits(pod: Any, params: dict[str, Any]) -> bool:
-    """Whether a pod that is none of the release's does."""
+    """Whether a pod mounts such a dataset and waits for FUSE; pods of the release itself do not count."""
     if (pod.metadata.labels or {}).get("app.kubernetes.io/instance") == params["release"]:
         return False
     paths = {one.host_path.path.rstrip("/") for one in pod.spec.volumes or [] if one.host_path}
