@@ -15,7 +15,7 @@ BLOCK = 512
 
 
 def read_filesystems(mounts: list[Mount], record: dict[str, Any]) -> list[dict[str, Any]]:
-    """[{mount, type, device, size, free, inodes_free, owned, rotational}] of writable local filesystems, bytes.
+    """[{mount, type, device, number, size, free, inodes_free, owned, rotational}] of writable local filesystems, bytes.
 
     `owned` is what the things that the ownership record names take up there: free + owned stays as caches fill.
     A folder that is mounted from elsewhere, and a file bound onto a file, are no place to store things: left out.
@@ -41,6 +41,7 @@ def read_filesystems(mounts: list[Mount], record: dict[str, Any]) -> list[dict[s
                 "mount": point,
                 "type": mount["type"],
                 "device": mount["source"],
+                "number": mount["device"],
                 "size": room.f_blocks * room.f_frsize,
                 "free": room.f_bavail * room.f_frsize,
                 "inodes_free": room.f_favail,

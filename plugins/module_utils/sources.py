@@ -23,9 +23,10 @@ Source = dict[str, Any]
 
 
 def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None = None) -> Source:
-    """{state, detail, files, bytes, sizes} of a file:// source; `state` is ok, or says why it cannot be read.
+    """{state, detail, files, bytes, sizes, number} of a file:// source; `state` is ok, or says why it cannot be read.
 
     state: ok | missing | empty | unreachable | denied | foreign. sizes: histogram as of :meth:`.sizes.Sizes.rows`.
+    number: of the device that its folder is on, MAJ:MIN; "" where `state` is not ok.
 
     marker: {file, sha256} of a file without which the source is foreign: another filesystem than was meant. Counted is
     what a manifest holds: regular files with names that can be served, hidden ones left out. Counting stops after
@@ -33,7 +34,7 @@ def read_source(url: str, uid: int, budget: float, marker: dict[str, str] | None
     """
     path = unquote(urlsplit(url).path)
     try:
-        answer = in_child(lambda: look(path, time.monotonic() + budget, marker), budget + 2, uid)
+        answer = in_child(lambda: _look_here(path, time.monotonic() + budget, marker), budget + 2, uid)
     except OSError as error:
         answer = _failure(path, error)
     if answer == HUNG:
@@ -58,6 +59,11 @@ def unreadable(paths: list[str], uid: int) -> dict[str, str]:
 def _is_filled(path: str) -> bool:
     with Path(path).open("rb") as file:
         return bool(file.read(1))
+
+
+def _look_here(root: str, deadline: float, marker: dict[str, str] | None) -> Source:
+    found, device = look(root, deadline, marker), Path(root).stat().st_dev
+    return {**found, "number": f"{os.major(device)}:{os.minor(device)}" if found["state"] == "ok" else ""}
 
 
 def look(root: str, deadline: float, marker: dict[str, str] | None = None) -> Source:

@@ -38,11 +38,12 @@ class Nofile(_Fact):
 
 
 class Filesystem(_Fact):
-    """A mounted filesystem; `owned` is what this deployment already holds there."""
+    """A mounted filesystem, `number` of its device; `owned` is what this deployment already holds there."""
 
     mount: str
     type: str
     device: str
+    number: str = ""
     size: int
     free: int
     inodes_free: int
@@ -162,7 +163,10 @@ class Bucket(NamedTuple):
 
 
 class Source(_Fact):
-    """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit."""
+    """The state of a dataset's source; files, bytes and their histogram where a listing ended within its limit.
+
+    number: of the device that a folder of the node is on; a subvolume of btrfs has one that no filesystem has.
+    """
 
     state: Literal[
         "ok",
@@ -182,6 +186,7 @@ class Source(_Fact):
     bytes: int | None
     sizes: list[Bucket] | None = None
     keys_from: str = ""
+    number: str = ""
 
 
 class OtherContainer(_Fact):

@@ -99,7 +99,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A medium that caches may use. `base`: the folder below which ours lie; capacity in bytes."""
+    """A medium that caches may use. `base`: the folder below which ours lie; capacity in bytes.
+
+    mount: of a folder on a filesystem, where that is mounted.
+    """
 
     name: str
     medium: Medium
@@ -107,6 +110,7 @@ class Space:
     capacity: int
     device: str | None = None
     inodes: int | None = None
+    mount: str = ""
     wipe: bool = False
 
 
@@ -185,16 +189,18 @@ def allocate(
     hosts_worker: bool,
     alone: bool,
     layers: bool,
+    sources_on: frozenset[tuple[str, str]],
     client_spaces: tuple[Space, ...],
 ) -> Layout:
     """Lay out one node.
 
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
-    `layers`: whether the node can stage a part of a set; `client_rooms`: those of `rooms` that client caches may take.
+    `layers`: whether the node can stage a part of a set; `sources_on`: (source, mount point of its filesystem);
+    `client_spaces`: those of `spaces` that client caches may take.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {space.name: space.capacity for space in spaces}
-    _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
+    _stages(layout, spaces, datasets, left, alone=alone, layers=layers, sources_on=sources_on)
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
     _client_caches(layout, client_spaces, cached, caps, left, alone=alone)
     for shape in datasets:
@@ -212,11 +218,12 @@ def _stages(
     *,
     alone: bool,
     layers: bool,
+    sources_on: frozenset[tuple[str, str]],
 ) -> None:
     """Sets that must be, pinned ones, small files (which gain most): each whole on the first medium that holds it.
 
     Of a set that fits nowhere and need not be whole, a part is staged on the medium that holds most of it. What need
-    not be staged leaves the worker what client caches leave it.
+    not be staged leaves the worker what client caches leave it. Nothing is copied to the disk that its source is on.
     """
     wished = [shape for shape in datasets if shape.staged]
     need = tier_footprint(max(layout.worker_need, SMALLEST_TIER), "memory") if layout.worker_need else 0
@@ -227,13 +234,14 @@ def _stages(
         required = shape.stage == "require"
         free = {space.name: left[space.name] - (0 if required else kept[space.name]) for space in spaces}
         taken = {space.name: stage_footprint(shape.sizes, space.medium) for space in spaces}
-        space = next((space for space in spaces if taken[space.name] <= free[space.name]), None)
+        others = [space for space in spaces if (shape.source, space.mount) not in sources_on]
+        space = next((space for space in others if taken[space.name] <= free[space.name]), None)
         if space:
             stage = Stage(space, taken[space.name])
-        elif required or not layers or not spaces:
+        elif required or not layers or not others:
             continue
         else:
-            space = max(spaces, key=lambda space: free[space.name])
+            space = max(others, key=lambda space: free[space.name])
             budget = round_down(max(0, free[space.name]), MIB)
             stage = Stage(space, budget, staged_share(shape.sizes, space.medium, budget))
             if stage.share < SMALLEST_PART:

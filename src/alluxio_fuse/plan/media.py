@@ -157,7 +157,10 @@ def _default_spaces(volumes: tuple[Volume, ...], memory: int, state_dir: str, *,
     if held is None:
         return space
     free = max(0, held.capacity - kept_free(held, in_pods=in_pods)[0])
-    return (*space, Space("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes))
+    return (
+        *space,
+        Space("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes, held.mount),
+    )
 
 
 def _path_space(
@@ -194,7 +197,8 @@ def _path_space(
             )
         )
     name = path.strip("/").replace("/", "-")
-    return Space(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes), findings, warnings
+    space = Space(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes, held.mount)
+    return space, findings, warnings
 
 
 def _counted_twice(found: list[Space], tiers: tuple[CacheTier, ...], volumes: tuple[Volume, ...]) -> list[Finding]:

@@ -31,6 +31,7 @@ class FuseInputs:
     cache: ClientCache
     stage: Stage | None
     layers: bool
+    on_source: bool
     cpus: int
     nofile: Value[int]
     libfuse: Value[int]
@@ -65,6 +66,7 @@ class Mounts:
             cache.space and (cache.space.medium, cache.space.base),
             inputs.stage,
             inputs.layers,
+            inputs.on_source,
             inputs.cpus,
             inputs.nofile.amount,
             inputs.libfuse.amount,
@@ -137,7 +139,7 @@ class Mounts:
         parent, planned = entered(self._fleet, shape), inputs.stage
         if planned is None:
             least = min(stage_footprint(shape.sizes, medium) for medium in PER_FILE)
-            return nothing_staged(parent, least, layers=inputs.layers)
+            return nothing_staged(parent, least, layers=inputs.layers, on_source=inputs.on_source)
         medium, at = planned.space.medium, f"{folder(self._fleet, planned.space, 'stage')}/{shape.name}"
         path, budget = f"{parent['path']}/data", 0 if planned.share == 1 else planned.footprint
         copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, budget, PER_FILE[medium])

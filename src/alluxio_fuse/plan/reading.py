@@ -161,6 +161,12 @@ def kind_of(
         libfuse=_libfuse(facts),
         fuse_device=facts.fuse.device,
         layers=facts.layers,
+        sources_on=frozenset(
+            (source, found.mount)
+            for source, about in facts.sources.items()
+            for found in facts.filesystems
+            if about.number and about.number == found.number
+        ),
         architecture=facts.architecture,
         groups=below,
         tiers=tiers,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import sources
+from ansible_collections.alluxio.fuse.plugins.module_utils import mount_table, ownership, sources
+from ansible_collections.alluxio.fuse.plugins.module_utils.filesystems import read_filesystems
 
 ME = os.getuid()
 
@@ -27,8 +28,24 @@ def test_counted(tmp_path: Path) -> None:
     (tmp_path / ".hidden").write_bytes(b"x" * 500)
     (tmp_path / "link").symlink_to("two")
     found = sources.read_source(f"file://{tmp_path}", ME, 5)
-    assert found == {"state": "ok", "detail": None, "files": 2, "bytes": 15, "sizes": [[8, 1, 5], [16, 1, 10]]}
+    device = tmp_path.stat().st_dev
+    assert found == {
+        "state": "ok",
+        "detail": None,
+        "files": 2,
+        "bytes": 15,
+        "sizes": [[8, 1, 5], [16, 1, 10]],
+        "number": f"{os.major(device)}:{os.minor(device)}",
+    }
     assert sources.read_source(f"file://{tmp_path}/a%20b", ME, 5)["bytes"] == 10
+
+
+def test_a_source_and_its_filesystem_have_the_same_number(tmp_path: Path) -> None:
+    mounts = mount_table.read_mounts()
+    holding = mount_table.mount_of(mounts, str(tmp_path))["point"]
+    (tmp_path / "one").write_bytes(b"x")
+    (found,) = [one for one in read_filesystems(mounts, ownership.empty("")) if one["mount"] == holding]
+    assert sources.read_source(f"file://{tmp_path}", ME, 5)["number"] == found["number"]
 
 
 def test_a_folder_that_takes_longer_than_allowed_is_not_counted_and_does_not_hang(

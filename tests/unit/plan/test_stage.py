@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import staging
-from fleets import Hosts, fleet, local
+from fleets import Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
@@ -266,6 +266,28 @@ def test_what_cannot_be_staged_comes_through_fuse(hosts: Hosts, why: str) -> Non
     (target,) = targets(made, "localhost")
     assert target["stage"] is None
     assert "stage" not in target["residency"]
+
+
+def on_disk(stage: str, *, budget: str = "2Gi") -> Hosts:
+    """A set whose source is on the disk that caches may use, beside memory."""
+    tiers = [{"medium": "memory", "budget": budget}, {"medium": "ssd", "path": "/data/copies"}]
+    disk = filesystem("/data", 900, number="259:1")
+    source = {"state": "ok", "detail": None, "files": 1000, "bytes": 1 << 30, "sizes": None, "number": "259:1"}
+    hosts = local(alluxio_datasets=[{**SET, "stage": stage}], alluxio_cache_tiers=tiers)
+    return of_node(hosts, filesystems=[filesystem("/", 200, number="259:0"), disk], sources={SET["source"]: source})
+
+
+def test_nothing_is_copied_to_the_disk_that_the_source_is_on() -> None:
+    assert at(plan(on_disk("require"))).amount.medium == "memory"
+    small = "256Mi"
+    copy = at(plan(of_node(on_disk("auto", budget=small), layers=True)))
+    assert (copy.amount.medium, copy.amount.share < 1) == ("memory", True)
+    copy = at(plan(on_disk("auto", budget=small)))
+    assert copy.amount.share == 0
+    assert "no medium but the source's own disk has room for" in copy.why
+    assert "nothing on data-copies, where the source is" in finding(on_disk("require", budget=small))
+    elsewhere = of_node(on_disk("require", budget=small), filesystems=[filesystem("/", 200), filesystem("/data", 900)])
+    assert at(plan(elsewhere)).amount.medium == "ssd"
 
 
 def test_a_set_that_must_be_staged_takes_its_room_first() -> None:

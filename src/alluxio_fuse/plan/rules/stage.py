@@ -55,8 +55,14 @@ def keeper(own: int, tmpfs: int) -> tuple[PlannedKeeper, str]:
 
 
 @rule("a set is staged where a medium of the node has room for it, or for a part where the kernel layers mounts")
-def nothing_staged(parent: Mapping[str, Any], footprint: int, *, layers: bool) -> tuple[PlannedStage, str]:
-    """Of a dataset that need not be staged; footprint: what a whole copy would take."""
+def nothing_staged(
+    parent: Mapping[str, Any], footprint: int, *, layers: bool, on_source: bool
+) -> tuple[PlannedStage, str]:
+    """Of a dataset that need not be staged; footprint: what a whole copy would take.
+
+    on_source: a medium was left out, as the source is on it.
+    """
     part = "nor for a part of it" if layers else "and the node stages no parts of sets"
-    why = f"nothing: no medium has room for {format_size(footprint)}, {part}; FUSE serves it"
+    medium = "no medium but the source's own disk" if on_source else "no medium"
+    why = f"nothing: {medium} has room for {format_size(footprint)}, {part}; FUSE serves it"
     return PlannedStage("none", "", f"{parent['path']}/data", dict(parent), 0, share=0.0), why
