@@ -169,7 +169,7 @@ class Stager:
         medium.mkdir(mode=0o700, exist_ok=True)
         if not dataset.folder and not self._is_of_size(str(medium), dataset):
             known = [one for one in (mount_calls.HUGE, mount_calls.NOSWAP) if mount_calls.accepts("tmpfs", one)]
-            mount_calls.mount_tmpfs(str(medium), f"size={dataset.size}", *known)
+            mount_calls.mount_tmpfs(str(medium), f"size={dataset.size}", mount_calls.ALL_FILES, *known)
         folder = medium / COPY
         folder.mkdir(mode=0o700, exist_ok=True)
         return str(folder)

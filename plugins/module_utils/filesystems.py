@@ -18,6 +18,7 @@ def read_filesystems(mounts: list[Mount], record: dict[str, Any]) -> list[dict[s
     """[{mount, type, device, number, size, free, inodes_free, owned, rotational}] of writable local filesystems, bytes.
 
     `owned` is what the things that the ownership record names take up there: free + owned stays as caches fill.
+    `inodes_free` is None where there may be as many files as there is room for, as on btrfs.
     A folder that is mounted from elsewhere, and a file bound onto a file, are no place to store things: left out.
     """
     owned = owned_bytes(mounts, record)
@@ -44,7 +45,7 @@ def read_filesystems(mounts: list[Mount], record: dict[str, Any]) -> list[dict[s
                 "number": mount["device"],
                 "size": room.f_blocks * room.f_frsize,
                 "free": room.f_bavail * room.f_frsize,
-                "inodes_free": room.f_favail,
+                "inodes_free": room.f_favail if room.f_files else None,
                 "owned": owned.get(point, 0),
                 "rotational": rotational_by_number(mount["device"]),
             }

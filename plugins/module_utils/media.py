@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.alluxio.fuse.plugins.module_utils import blockdev, mount_calls, ownership
-from ansible_collections.alluxio.fuse.plugins.module_utils.mount_calls import HUGE, NOSWAP
+from ansible_collections.alluxio.fuse.plugins.module_utils.mount_calls import ALL_FILES, HUGE, NOSWAP
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import HUNG, Mount, in_child, mount_at, mount_of
 from ansible_collections.alluxio.fuse.plugins.module_utils.system import SYSTEM_PATH, TOOLS
 
@@ -45,9 +45,16 @@ def numa_options(nodes: int) -> list[str]:
 
 
 def memory_options(mount: Mount | None) -> list[str]:
-    """Large pages for large files, and no swap, which only a new mount can be told; each where the kernel has it."""
+    """Large pages for large files, no swap, as many files as there is room for; each where the kernel has it.
+
+    Only a new mount can be kept out of swap, and only a new one is told of the files: nobody remounts under readers.
+    """
     resident = mount_calls.accepts("tmpfs", NOSWAP) if mount is None else NOSWAP in mount["options"]
-    return [*([HUGE] if mount_calls.accepts("tmpfs", HUGE) else []), *([NOSWAP, *AT_BOOT] if resident else [])]
+    return [
+        *([HUGE] if mount_calls.accepts("tmpfs", HUGE) else []),
+        *([ALL_FILES] if mount is None or ALL_FILES in mount["options"] else []),
+        *([NOSWAP, *AT_BOOT] if resident else []),
+    ]
 
 
 def inspect(medium: Medium, mounts: list[Mount], record: dict[str, Any], machine: str, numa_nodes: int) -> Medium:

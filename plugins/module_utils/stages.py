@@ -348,12 +348,19 @@ def _refuse_without_room(wanted: Wanted, made: _Made, part: staging.Part | None)
     rows = staging.lacking(
         wanted.manifest, made.files, wanted.rights, former=made.former, same=made.same, chosen=chosen
     )
-    needed = sum(-(-row["size"] // staging.BLOCK) * staging.BLOCK for row in rows)
+    needed = files = 0
+    for row in rows:
+        needed += -(-row["size"] // staging.BLOCK) * staging.BLOCK
+        files += 1
     medium = os.statvfs(next(one for one in Path(made.files).parents if one.exists()))
     free = medium.f_bfree * medium.f_frsize
     if needed > free:
-        said = f"{os.strerror(errno.ENOSPC)}: {needed} bytes are to be copied, and {free} are free"
-        raise OSError(errno.ENOSPC, said, wanted.folder)
+        said = f"{needed} bytes are to be copied, and {free} are free"
+    elif medium.f_files and files > medium.f_ffree:  # 0: as many as there is room for
+        said = f"{files} files are to be copied, and {medium.f_ffree} inodes are free"
+    else:
+        return
+    raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {said}", wanted.folder)
 
 
 def _part(wanted: Wanted) -> staging.Part | None:

@@ -38,7 +38,10 @@ class Nofile(_Fact):
 
 
 class Filesystem(_Fact):
-    """A mounted filesystem, `number` of its device; `owned` is what this deployment already holds there."""
+    """A mounted filesystem, `number` of its device; `owned` is what this deployment already holds there.
+
+    inodes_free: null where there is no bound.
+    """
 
     mount: str
     type: str
@@ -46,7 +49,7 @@ class Filesystem(_Fact):
     number: str = ""
     size: int
     free: int
-    inodes_free: int
+    inodes_free: int | None
     owned: int
     rotational: bool | None
 

@@ -371,6 +371,17 @@ def test_a_copy_without_room_is_not_begun(tight: stages.Wanted) -> None:
     assert kind(tight) == "source"
 
 
+def test_a_copy_of_more_files_than_there_are_inodes_is_not_begun(tight: stages.Wanted) -> None:
+    medium = str(Path(tight.folder).parent)
+    subprocess.run(["mount", "-o", "remount,nr_inodes=10", medium], check=True)
+    with pytest.raises(OSError, match=f"No space left on device: {SMALL + LARGE} files are to be copied, and 9 inodes"):
+        stages.keep(tight)
+    assert staged_generations(tight) == []
+    subprocess.run(["mount", "-o", "remount,nr_inodes=0", medium], check=True)
+    stages.keep(tight)
+    reads_right(tight)
+
+
 def test_the_keeper_leaves_a_medium_to_who_fills_it(tight: stages.Wanted, tmp_path: Path) -> None:
     folder = str(tmp_path / "assignments")
     assignments.assign(folder, tight)

@@ -20,6 +20,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import (
     ownership,
     speed,
 )
+from ansible_collections.alluxio.fuse.plugins.module_utils.filesystems import read_filesystems
 from ansible_collections.alluxio.fuse.plugins.module_utils.mount_table import Mount
 from ansible_collections.alluxio.fuse.plugins.modules import cache_media_speed, tmpfs_size
 
@@ -70,7 +71,24 @@ def test_tmpfs_gets_what_the_kernel_has_and_a_remount_can_set(
     monkeypatch.setattr(media, "tmpfs_size", lambda _: 4096)
     options = look(medium("/t", "tmpfs"), mounts)["options"]
     assert {mount_calls.HUGE, mount_calls.NOSWAP} & {*options} == wanted
+    assert (mount_calls.ALL_FILES in options) == (not there)
     assert ("nofail" in options) == (mount_calls.NOSWAP in wanted)  # for a boot into an older kernel
+
+
+def test_a_tmpfs_of_caches_holds_as_many_files_as_there_is_room_for(tmp_path: Path) -> None:
+    options = media.memory_options(None)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", ",".join(["size=8m", *options]).replace(",nofail", ""), "none", tmp_path],
+        check=True,
+    )
+    try:
+        assert os.statvfs(tmp_path).f_files == 0
+        mounts = mount_table.read_mounts()
+        assert media.memory_options(mount_table.mount_at(mounts, str(tmp_path))) == options
+        (found,) = [one for one in read_filesystems(mounts, ownership.empty("")) if one["mount"] == str(tmp_path)]
+        assert found["inodes_free"] is None
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_the_kernel_is_asked_without_a_mount(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fleets import filesystem, fleet, host
 
-from alluxio_fuse.plan import plan
+from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS, FUSE_WEB, web_ports
 from alluxio_fuse.plan.units import GIB
 
@@ -282,6 +282,25 @@ def test_too_few_inodes(finding: Any) -> None:
     found = finding(fleet(4, said, memory=512, cpus=96, filesystems=disks))
     assert "10,000 inodes free" in found.value
     assert "two for each page" in found.reason
+
+
+def test_a_copy_takes_inodes() -> None:
+    """On a filesystem that has a bound of them."""
+
+    def refused(inodes: int | None, **said: Any) -> bool:
+        disks = [filesystem("/", 200), filesystem("/mnt/nvme", 1500, inodes_free=inodes)]
+        dataset = {**IMAGENET, "files": 100_000, "stage": "auto", **said}
+        try:
+            plan(fleet(4, {"alluxio_datasets": [dataset], "alluxio_cache_tiers": TIERS[1:]}, filesystems=disks))
+        except Refused as found:
+            (one,) = found.findings
+            assert "100,000 staged" in one.reason
+            assert one.remedy.endswith("or stage: off")
+            return True
+        return False
+
+    assert refused(99_999)
+    assert not refused(None)
 
 
 def disk(**changes: Any) -> dict[str, Any]:

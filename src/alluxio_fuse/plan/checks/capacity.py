@@ -72,21 +72,27 @@ def check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: i
 
 
 def check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
-    """A page and a block is a file each: the filesystem below needs an inode for it."""
+    """A page, a block and a staged file is a file each, and of a part its name: each needs an inode."""
     blocks = fleet.load.blocks
     for space in planned.media:
         if space.inodes is None:
             continue
         held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].space == space]
         pages = int(sum(2 * s.pages * planned.layout.client_caches[s.name].share for s in held))
-        parts = {"client cache": pages, "worker": blocks if any(t.space == space for t in planned.layout.tiers) else 0}
+        stages = [(s.files, planned.layout.stages[s.name]) for s in fleet.shapes if s.name in planned.layout.stages]
+        parts = {
+            "client cache": pages,
+            "worker": blocks if any(t.space == space for t in planned.layout.tiers) else 0,
+            "staged": sum(files * (1 if one.share == 1 else 2) for files, one in stages if one.space == space),
+        }
         needed = sum(parts.values())
         if needed > space.inodes:
             terms = " + ".join(f"{count:,} {name}" for name, count in parts.items() if count)
             problems.refuse(
                 f"{planned.example}: {space.base}",
                 f"{space.inodes:,} inodes free",
-                f"{terms} = {needed:,} files and folders (two for each page)",
-                "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory",
+                f"{terms} = {needed:,} files and folders (two for each page, and for each file of a part)",
+                "a filesystem with more inodes (xfs, or mkfs.ext4 -i 16384), or memory"
+                + (", or stage: off" if parts["staged"] else ""),
                 "inodes_fit",
             )
