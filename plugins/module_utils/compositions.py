@@ -109,6 +109,17 @@ def _layers_once() -> bool:
             mount_calls.detach(probe)
 
 
+def opens_directly(path: str) -> bool:
+    """Whether a file can be opened to be read past the page cache; a tmpfs before Linux 6.6 refuses that."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return False
+    return True
+
+
 def publish(view: str, path: str) -> None:
     """Shows at `path` what is mounted at `view`, in place of what is mounted there.
 

@@ -189,10 +189,10 @@ def bring(wanted: Wanted, window: staging.Window, seconds: float = float("inf"))
 
 
 def seen(folder: str, path: str) -> dict[str, Any]:
-    """{shows, files, bytes, readers, kept, scrub}: what the path of a dataset shows, what is staged, and who reads it.
+    """{shows, files, bytes, direct, readers, kept, scrub}: what a dataset's path shows, what is staged, who reads it.
 
-    shows: `whole` or `part` of a copy, `source`, or `nothing`. kept: who goes by names in copies of before.
-    scrub: scrub.Compared as a dictionary.
+    shows: `whole` or `part` of a copy, `source`, or `nothing`. direct: whether staged files open with O_DIRECT, None
+    where there are none. kept: who goes by names in copies of before. scrub: scrub.Compared as a dictionary.
     """
     table = mount_table.read_mounts()
     shown = generations.view(folder, path, table)
@@ -203,10 +203,19 @@ def seen(folder: str, path: str) -> dict[str, Any]:
         "shows": shown.kind if shown else "nothing",
         "files": found["files"] if found else 0,
         "bytes": found["bytes"] if found else 0,
+        "direct": _opens_directly(Path(folder) / generation / FILES, path) if generation else None,
         "readers": users.readers_at(path, table),
         "kept": [*dict.fromkeys(who for one in former for who in generations.held(one, generation, table).names)],
         "scrub": scrub.record(Path(folder) / generation if generation else Path())._asdict(),
     }
+
+
+def _opens_directly(files: Path, path: str) -> bool | None:
+    """Of one of the files that a path shows from a copy."""
+    for root, _, names in os.walk(files):
+        for name in names:
+            return compositions.opens_directly(str(Path(path) / Path(root, name).relative_to(files)))
+    return None
 
 
 def compare_one(wanted: Wanted) -> scrub.Compared:

@@ -43,9 +43,9 @@ mounts:
     - By name, C(state) (C(serves), C(not mounted), C(foreign), C(dead) or C(hung)), C(why) it does not serve,
       C(type), C(options), C(readers) (processes with files open), C(waiting) (requests in the kernel) and C(cached)
       (bytes in the client cache). Of a dataset that is staged also C(staged), with what its path C(shows) (C(whole) or
-      C(part) of the copy, C(source) or C(nothing)), C(files) and C(bytes) of the copy, C(readers) of the path,
-      C(kept), processes for which a former copy stays, and C(scrub), what was found by comparing files. Of an export
-      also C(export), why it cannot be read, or empty.
+      C(part) of the copy, C(source) or C(nothing)), C(files) and C(bytes) of the copy, C(direct) (whether its files
+      open with C(O_DIRECT)), C(readers) of the path, C(kept), processes for which a former copy stays, and C(scrub),
+      what was found by comparing files. Of an export also C(export), why it cannot be read, or empty.
   type: dict
   returned: always
 """

@@ -22,7 +22,8 @@ class Mounted(BaseModel):
     """A dataset on a node. state: as `mount_status` says it, or `unreachable` where the node does not answer.
 
     lacks: planned options that the mount does not have any more. staged_bytes: of a dataset that is staged, what the
-    copy at its path holds; None of others. kept: processes for which the copy before that one stays.
+    copy at its path holds; None of others. direct: false where files of the copy cannot be opened with O_DIRECT.
+    kept: processes for which the copy before that one stays.
     """
 
     node: str
@@ -33,6 +34,7 @@ class Mounted(BaseModel):
     cached: float | None = None
     cache_bytes: int = 0
     staged_bytes: int | None = None
+    direct: bool | None = None
     kept: list[str] = []
     bytes: int = 0
     lacks: list[str] = []
@@ -103,6 +105,12 @@ def kept_copies(mounts: Sequence[Mounted]) -> list[str]:
     return [f"{one.name} on {one.node}: the former copy stays for {', '.join(one.kept)}" for one in mounts if one.kept]
 
 
+def without_direct(mounts: Sequence[Mounted]) -> list[str]:
+    """Copies that a program cannot read past the page cache."""
+    why = "files of the copy do not open with O_DIRECT"
+    return [f"{one.name} on {one.node}: {why}" for one in mounts if one.direct is False]
+
+
 def _layers(cluster: Mapping[str, Any], sources: set[str], masters: Sequence[str], workers: int) -> dict[str, str]:
     """{layer: why it fails, "" where it does not}, from the source on.
 
@@ -153,7 +161,8 @@ def _mounted(
     found = Mounted(**about, **kept, state=one["state"], readers=one["readers"], lacks=lacks, why=one["why"])
     if staged := one.get("staged"):
         readers = [*dict.fromkeys([*found.readers, *staged["readers"]])]
-        found = found.model_copy(update={"staged_bytes": staged["bytes"], "readers": readers, "kept": staged["kept"]})
+        about_copy = {"staged_bytes": staged["bytes"], "direct": staged["direct"], "kept": staged["kept"]}
+        found = found.model_copy(update={**about_copy, "readers": readers})
         if wrong := staged["scrub"]["wrong"]:
             why = f"{len(wrong)} files of the copy differ from what was copied, {wrong[0]} for one"
             return found.model_copy(update={"state": "wrong bytes", "layer": "stage", "why": why})

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from alluxio_fuse.plan.units import format_size
-from alluxio_fuse.status.judge import Mounted, Status, behind, kept_copies
+from alluxio_fuse.status.judge import Mounted, Status, behind, kept_copies, without_direct
 from alluxio_fuse.status.services import AS_PLANNED
 
 WIDTH = 132
@@ -29,6 +29,8 @@ def render(status: Status) -> str:
         out.print(f"behind   {line}", markup=False)
     for line in kept_copies(status.mounts):
         out.print(f"kept     {line}", markup=False)
+    for line in without_direct(status.mounts):
+        out.print(f"note     {line}", markup=False)
     for index, line in enumerate(status.failing):
         out.print(f"{'FAILING ' if not index else '        '} {line}", markup=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -121,6 +121,17 @@ def readers(path: Path, made: Callable[[bool], str], tmp_path: Path) -> Iterator
         one.end()
 
 
+def test_a_filesystem_is_asked_for_direct_reads(tmp_path: Path) -> None:
+    """A disk's knows them, a ramfs does not."""
+    assert compositions.opens_directly(sys.executable)
+    subprocess.run(["mount", "-t", "ramfs", "ramfs", tmp_path], check=True)
+    try:
+        (tmp_path / "file").write_bytes(b"x")
+        assert not compositions.opens_directly(str(tmp_path / "file"))
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
 def test_readers_see_right_bytes_through_fifty_publications(
     path: Path, made: Callable[[bool], str], readers: list[Reader]
 ) -> None:

@@ -371,6 +371,25 @@ def test_a_copy_without_room_is_not_begun(tight: stages.Wanted) -> None:
     assert kind(tight) == "source"
 
 
+@pytest.mark.parametrize("takes", [True, False])
+def test_whether_a_copy_opens_past_the_page_cache(
+    tight: stages.Wanted, takes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stages.seen(tight.folder, tight.path)["direct"] is None
+    stages.keep(tight)
+    tried: list[str] = []
+
+    def opens(path: str) -> bool:
+        tried.append(path)
+        return takes
+
+    monkeypatch.setattr(compositions, "opens_directly", opens)
+    assert stages.seen(tight.folder, tight.path)["direct"] == takes
+    (one,) = tried
+    assert Path(one).is_relative_to(tight.path)
+    assert Path(one).is_file()
+
+
 def test_a_copy_of_more_files_than_there_are_inodes_is_not_begun(tight: stages.Wanted) -> None:
     medium = str(Path(tight.folder).parent)
     subprocess.run(["mount", "-o", "remount,nr_inodes=10", medium], check=True)

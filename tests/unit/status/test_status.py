@@ -32,6 +32,15 @@ MASTER = {
     "paths": ["/imagenet"],
 }
 WORKER = {"why": "", "version": "2.9.6", "failures": {}}
+STAGED: dict[str, Any] = {
+    "shows": "whole",
+    "files": 1,
+    "bytes": 1,
+    "direct": True,
+    "readers": [],
+    "kept": [],
+    "scrub": {"wrong": []},
+}
 SILENT = {"why": "n1:19999: Connection refused"}
 
 
@@ -87,7 +96,7 @@ def test_a_staged_dataset(shows: str, state: str, failing: list[str]) -> None:
     fuse = {**NODES["n1"]["fuse/imagenet"], "stage": copy}
     plan = plan_of("fuse", FLEET, {**NODES, "n1": {"worker": {}, "fuse/imagenet": fuse}})
     held = 2**30 if shows == "whole" else 2**28 if shows == "part" else 0
-    staged = {"shows": shows, "files": 1, "bytes": held, "readers": ["python (8)"], "kept": [], "scrub": {"wrong": []}}
+    staged = {**STAGED, "shows": shows, "bytes": held, "readers": ["python (8)"]}
     seen = {**SERVES, "state": state, "why": "gone" if state == "dead" else "", "staged": staged}
     found = judge.judge(
         plan,
@@ -102,16 +111,22 @@ def test_a_staged_dataset(shows: str, state: str, failing: list[str]) -> None:
 
 
 def test_a_copy_that_differs_fails() -> None:
-    staged = {"shows": "whole", "files": 1, "bytes": 1, "readers": [], "kept": [], "scrub": {"wrong": ["a/b"]}}
+    staged = {**STAGED, "scrub": {"wrong": ["a/b"]}}
     status = judged({**SERVES, "staged": staged})
     assert status.failing == ["stage on n1, imagenet: 1 files of the copy differ from what was copied, a/b for one"]
 
 
 def test_who_keeps_a_former_copy_is_told() -> None:
-    staged = {"shows": "whole", "files": 1, "bytes": 1, "readers": [], "kept": ["sleep (9)"], "scrub": {"wrong": []}}
+    staged = {**STAGED, "kept": ["sleep (9)"]}
     status = judged({**SERVES, "staged": staged})
     assert status.failing == []
     assert "kept     imagenet on n1: the former copy stays for sleep (9)" in table.render(status)
+
+
+def test_a_copy_that_is_not_read_past_the_page_cache_is_told() -> None:
+    told = "note     imagenet on n1: files of the copy do not open with O_DIRECT"
+    assert told in table.render(judged({**SERVES, "staged": {**STAGED, "direct": False}}))
+    assert "O_DIRECT" not in table.render(judged({**SERVES, "staged": STAGED}))
 
 
 def test_a_master_that_is_nowhere_fails_too() -> None:
