@@ -363,6 +363,8 @@ class _Copier:
             wanted = row["size"] if row["type"] == "file" else about.st_size
             if about.st_size != wanted:
                 raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
+            if not known and _is_of_another_time(row, about):
+                raise WrongBytesError("it was written again since the manifest was made")
             written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
             digest = _copy_bytes(read, written.fileno(), self._pace, reader.algorithm_of(known))
             if written.tell() != wanted or (known and digest != known):
@@ -404,6 +406,11 @@ class _Copier:
         path.mkdir(exist_ok=True)
         _give(str(path), self._rights, 0o555)
         self._made.add(path)
+
+
+def _is_of_another_time(row: dict[str, Any], about: os.stat_result) -> bool:
+    """Whether a file's time is not the manifest's; stores that keep none tell none, and a link has its target's."""
+    return row["type"] == "file" and row.get("mtime") not in (None, int(about.st_mtime))
 
 
 def _give(path: str, rights: Rights, may: int) -> None:

@@ -117,6 +117,22 @@ def test_a_file_that_is_not_the_manifests_is_left_out_and_named(
     assert staged.files == 601
 
 
+def test_a_file_without_a_digest_that_was_written_again_is_left_out(manifest: Path, source: Path, folder: Path) -> None:
+    """Its time tells. Where the source's digest is right, the file is, whenever it was written."""
+    kept = [json.loads(row) for row in manifest.read_text().splitlines()]
+    for row in kept:
+        if row.get("path") in ("class0/7.jpg", "class0/14.jpg"):
+            row["digest"] = {"of": "none"}
+    manifest.write_text("".join(f"{json.dumps(row)}\n" for row in kept))
+    for name in ("class0/7.jpg", "class1/8.jpg"):
+        os.utime(source / name, (0, 0))
+    (source / "class0/7.jpg").write_bytes(os.urandom(7))
+    os.utime(source / "class0/7.jpg", (0, 0))
+    staged = stage(manifest, source, folder)
+    assert staged.problems == [{"path": "class0/7.jpg", "problem": "it was written again since the manifest was made"}]
+    assert staged.files == 602
+
+
 def test_an_interrupted_copy_goes_on(manifest: Path, source: Path, folder: Path) -> None:
     """What a crash leaves: a file without a name, one cut short by a medium that lied, and some that are right."""
     stage(manifest, source, folder)
