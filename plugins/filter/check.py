@@ -18,5 +18,7 @@ class FilterModule:
         return {
             **filters(targets, "targets", "refreshable", "mount_settings"),
             **filters(check, "warm_steps", "check_passes", "check_terms", "check_verdict", "check_report"),
-            **filters(state, "status", "status_mounts", "status_table", "diagnosis", "diagnosis_questions"),
+            **filters(
+                state, "status", "status_mounts", "paths_in_workers", "status_table", "diagnosis", "diagnosis_questions"
+            ),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -156,6 +157,8 @@ def test_a_slower_medium_is_no_copy_in_memory(whole: Staged) -> None:
 def test_what_is_staged_is_shown(whole: Staged) -> None:
     run = succeed(playbook("playbooks/status.yml", **whole.said("require")))
     assert "76.7Mi of 76.7Mi, 100%" in run.output, run.output[-2000:]
+    assert re.search(r"of set  [\d.]+(Mi)? of 76.7Mi, \d+%", run.output), run.output[-2000:]
+    assert "O_DIRECT" not in run.output
 
 
 def test_a_source_that_changed_is_not_staged(whole: Staged) -> None:

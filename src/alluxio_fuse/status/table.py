@@ -1,5 +1,6 @@
 """A deployment's state for the terminal."""
 
+from collections.abc import Iterator, Mapping
 from io import StringIO
 
 from rich import box
@@ -13,8 +14,11 @@ from alluxio_fuse.status.services import AS_PLANNED
 WIDTH = 132
 
 
-def render(status: Status) -> str:
-    """Layers from the source on, every mount, and what to look at first."""
+def render(status: Status, held: Mapping[str, int | None] = {}) -> str:
+    """Layers from the source on, every mount, and what to look at first.
+
+    held: bytes that workers hold, by path in Alluxio, where the master was asked; None where it did not tell.
+    """
     text = StringIO()
     out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
     planned = sum(one["state"] == AS_PLANNED for one in status.services)
@@ -23,6 +27,8 @@ def render(status: Status) -> str:
     out.print(f"  under store  {status.under_store} since the workers' start", markup=False)
     out.print(f"  masters      {status.masters}", markup=False)
     out.print(f"  workers      {status.workers}", markup=False)
+    for line in _in_workers(status, held):
+        out.print(f"    {line}", markup=False)
     out.print(f"  services     {planned} of {len(status.services)} as planned", markup=False)
     out.print(_mounts(status.mounts))
     for line in behind(status.services):
@@ -34,6 +40,13 @@ def render(status: Status) -> str:
     for index, line in enumerate(status.failing):
         out.print(f"{'FAILING ' if not index else '        '} {line}", markup=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _in_workers(status: Status, held: Mapping[str, int | None]) -> Iterator[str]:
+    sizes = {f"/{one.name}": one.bytes for one in status.mounts}
+    for path, size in held.items():
+        told = "the master did not tell" if size is None else _of(size, sizes[path])
+        yield f"of {path[1:]}  {told}"
 
 
 def _mounts(mounts: list[Mounted]) -> Table:

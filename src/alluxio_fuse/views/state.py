@@ -47,9 +47,16 @@ def status_mounts(datasets: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]
     ]
 
 
-def status_table(result: Mapping[str, Any]) -> str:
-    """The state as text."""
-    return table.render(judge.Status.model_validate(result))
+def paths_in_workers(plan: Plan) -> list[str]:
+    """Paths in Alluxio of the datasets that our workers may hold; of its own, Fluid tells in its own columns."""
+    if plan.capabilities.by_fluid:
+        return []
+    return [one["alluxio_path"] for one in plan.datasets if one["through"] == "cluster"]
+
+
+def status_table(result: Mapping[str, Any], held: Mapping[str, int | None]) -> str:
+    """The state as text; held: from module `workers_hold`, by path, {} where nobody was asked."""
+    return table.render(judge.Status.model_validate(result), held)
 
 
 def diagnosis_questions(

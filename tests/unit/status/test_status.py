@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import cluster_status
+from ansible_collections.alluxio.fuse.plugins.modules import workers_hold
 from planned import plan_of
 
 from alluxio_fuse.kubernetes.pods import COMPONENT
@@ -127,6 +128,40 @@ def test_a_copy_that_is_not_read_past_the_page_cache_is_told() -> None:
     told = "note     imagenet on n1: files of the copy do not open with O_DIRECT"
     assert told in table.render(judged({**SERVES, "staged": {**STAGED, "direct": False}}))
     assert "O_DIRECT" not in table.render(judged({**SERVES, "staged": STAGED}))
+
+
+def test_what_workers_hold_of_each_dataset() -> None:
+    lines = table.render(judged(), {"/imagenet": 2**29}).splitlines()
+    (one,) = [line.strip() for line in lines if line.strip().startswith("of ")]
+    assert one == "of imagenet  512Mi of 1Gi, 50%"
+    assert "of imagenet  the master did not tell" in table.render(judged(), {"/imagenet": None})
+
+
+#: What `alluxio fs du -s` of 2.9.6 writes.
+TOLD = """\
+File Size     In Alluxio       Path
+80433339      40216669 (50%)   /bucket
+"""
+
+
+@pytest.mark.parametrize(
+    ("cli", "held"),
+    [
+        (f"echo '{TOLD}'", 40216669),
+        (f"echo '{TOLD}'; exit 1", None),
+        ("echo 'Path \"/bucket\" does not exist.'", None),
+        ("sleep 60", None),
+    ],
+    ids=["told", "failed", "unknown", "silent"],
+)
+def test_the_master_is_asked_what_workers_hold(cli: str, held: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_hold, "ANSWER_S", 0.5)
+    assert workers_hold.ask(["sh", "-c", cli, "cli"], "/bucket") == held
+
+
+def test_a_dataset_whose_name_ends_alike_is_another() -> None:
+    assert workers_hold.parse(TOLD, "/bucket2") is None
+    assert workers_hold.parse(TOLD.replace("/bucket", "/my/bucket"), "/bucket") is None
 
 
 def test_a_master_that_is_nowhere_fails_too() -> None:

@@ -1,0 +1,76 @@
+#!/usr/bin/python
+"""How many bytes of each dataset Alluxio's workers hold."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: workers_hold
+short_description: How many bytes of each dataset Alluxio's workers hold
+description:
+  - Asks the master, which looks at each file that it knows. Nothing is listed at the source for it.
+  - Alluxio's command line is a JVM, which takes some seconds for each dataset.
+author: [alluxio-fuse]
+options:
+  cli:
+    description: Command line of Alluxio at a master.
+    type: list
+    elements: str
+    required: true
+  paths:
+    description: Paths of the datasets in Alluxio.
+    type: list
+    elements: str
+    required: true
+extends_documentation_fragment:
+  - alluxio.fuse.looks
+"""
+
+EXAMPLES = r"""
+- name: Ask the master
+  alluxio.fuse.workers_hold:
+    cli: [podman, exec, alluxio-fuse-master, /opt/alluxio/bin/alluxio]
+    paths: [/imagenet]
+"""
+
+RETURN = r"""
+held:
+  description: Bytes by path; null where the master did not tell within a minute.
+  type: dict
+  returned: always
+  sample: {/imagenet: 80433339}
+"""
+
+ANSWER_S = 60  # for a namespace of millions of files
+KNOWN_ONLY = "-Dalluxio.user.file.metadata.load.type=NEVER"
+
+
+def parse(text: str, path: str) -> int | None:
+    """Bytes in workers, as `alluxio fs du -s` tells them of a path; None where it does not."""
+    line = re.search(rf"^\d+\s+(\d+) \(\d+%\)\s+{re.escape(path)}$", text, re.MULTILINE)
+    return int(line[1]) if line else None
+
+
+def ask(cli: list[str], path: str) -> int | None:
+    """Bytes of a path that workers hold; None where that is not told."""
+    command = [*cli, "fs", KNOWN_ONLY, "du", "-s", path]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    except subprocess.TimeoutExpired:
+        return None
+    return parse(said.stdout, path) if said.returncode == 0 else None
+
+
+def main() -> None:
+    """Entry point of the module."""
+    spec = {name: {"type": "list", "elements": "str", "required": True} for name in ("cli", "paths")}
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    module.exit_json(changed=False, held={path: ask(module.params["cli"], path) for path in module.params["paths"]})
+
+
+if __name__ == "__main__":
+    main()
