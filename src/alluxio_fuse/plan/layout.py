@@ -155,6 +155,10 @@ class Layout:
         """Bytes of a medium that are given away."""
         return sum(held.footprint for held in self._held if held.space == space)
 
+    def staged(self, dataset: str) -> float:
+        """The part of a dataset that this node stages: readers of it need neither FUSE nor network."""
+        return self.stages[dataset].share if dataset in self.stages else 0.0
+
     @property
     def memory(self) -> int:
         """Bytes of memory that caches take."""

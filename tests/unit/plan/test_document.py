@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from fleets import IMAGENET, Hosts, examples, fleet, local
+from fleets import IMAGENET, Hosts, examples, fleet, local, staged
 
 from alluxio_fuse import targets
 from alluxio_fuse.adapters import as_filter
@@ -19,7 +19,7 @@ from alluxio_fuse.plan.views.deployment import deployment
 from alluxio_fuse.plan.views.diff import diff_lines
 from alluxio_fuse.tune import trials
 
-HOLD = {title: hosts for title, hosts in examples().items() if not title.endswith("refused")}
+HOLD = {title: hosts for title, hosts in (examples() | staged()).items() if not title.endswith("refused")}
 
 
 @pytest.mark.parametrize("hosts", HOLD.values(), ids=list(HOLD))

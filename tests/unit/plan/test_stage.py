@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import staging
-from fleets import Hosts, filesystem, fleet, local
+from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
@@ -288,6 +289,56 @@ def test_nothing_is_copied_to_the_disk_that_the_source_is_on() -> None:
     assert "nothing on data-copies, where the source is" in finding(on_disk("require", budget=small))
     elsewhere = of_node(on_disk("require", budget=small), filesystems=[filesystem("/", 200), filesystem("/data", 900)])
     assert at(plan(elsewhere)).amount.medium == "ssd"
+
+
+def fast(stage: str, *, network: int = 100_000, nvme: float = 7000) -> Hosts:
+    """Nodes of 8 H100 on UNet3D, which need more than a FUSE mount or a network ever gave."""
+    kits = {
+        "name": "kits",
+        "source": "s3://bucket/kits",
+        "files": 16_000,
+        "bytes": 16_000 * 146_600_628,
+        "stage": stage,
+    }
+    said = {"alluxio_datasets": [kits], "alluxio_cache_tiers": TIERS, "alluxio_workload": "unet3d"}
+    disks = [filesystem("/", 200), filesystem("/mnt/nvme", nvme, type="xfs", inodes_free=400_000_000)]
+    h100 = ("NVIDIA H100 80GB HBM3",) * 8
+    links: list[Any] = [{"name": name, "addresses": [], "speed_mbps": network} for name in ("lo", "eth0")]
+    return fleet(4, said, memory=2048, cpus=192, gpus=h100, filesystems=disks, network=links, layers=True)
+
+
+def test_what_a_mount_or_a_network_delivers_bounds_no_copy() -> None:
+    through_fuse = finding(fast("off"))
+    assert "the most that one FUSE mount was ever seen to deliver" in through_fuse
+    assert "or `stage: require` of the dataset" in through_fuse
+    made = plan(fast("require", network=1000))
+    assert made.nodes["node-1"]["fuse/kits"]["stage"].amount.medium == "ssd"
+    warned = " ".join(map(str, made.warnings))
+    assert "kits is read from an ssd" in warned
+    assert "asks the master" not in warned
+
+
+def test_of_a_part_the_rest_has_the_bounds_of_mount_and_network() -> None:
+    found = finding(fast("auto", nvme=1500))
+    assert re.search(r"need 22,875 MB/s, \d\d% of them through FUSE; the most that one FUSE mount", found)
+    assert "`stage: require`" not in found
+    most = finding(fast("auto", nvme=2300, network=1000))
+    assert "FUSE mount" not in most
+    assert re.search(r"\d+% of kits comes from other nodes", most)
+
+
+def test_what_every_node_stages_workers_need_not_hold() -> None:
+    """They would be read from the store again in each epoch, where a gate asks for it refused."""
+    imagenet = {"name": "imagenet", "source": "s3://bucket/set", "files": 1024, "bytes": 100_000_000_000}
+
+    def made(stage: str, nvme: float) -> Plan:
+        said = {"alluxio_datasets": [{**imagenet, "stage": stage}], "alluxio_gate": {"mb_per_s": 100}}
+        disks = [filesystem("/", 200), filesystem("/mnt/nvme", nvme)]
+        return plan(fleet(2, {**said, "alluxio_cache_tiers": TIERS[1:]}, memory=64, cpus=32, filesystems=disks))
+
+    with pytest.raises(Refused, match="would be read from the under store again in each epoch"):
+        made("off", 50)
+    assert made("require", 150).nodes["node-1"]["fuse/imagenet"]["stage"].amount.share == 1
 
 
 def test_a_set_that_must_be_staged_takes_its_room_first() -> None:

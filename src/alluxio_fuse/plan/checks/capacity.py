@@ -45,12 +45,21 @@ def check_shares(fleet: Fleet, capacity: int, total: int, problems: Problems) ->
             )
 
 
-def check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, total: int, problems: Problems) -> None:
-    """Datasets that no cache holds whole would be read from the under store in each epoch."""
+def check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, problems: Problems) -> None:
+    """Datasets that no cache holds whole would be read from the under store in each epoch.
+
+    capacity: bytes that all workers hold. What every node stages, no epoch reads from them.
+    """
+    mounted = [planned for planned in kinds if planned.kind.gpu_node]
+    staged = {s.name: min((p.layout.staged(s.name) for p in mounted), default=0.0) for s in fleet.shapes}
+    total = sum(round(s.size * (1 - staged[s.name])) for s in fleet.shapes if s.through_cluster)
     if total <= capacity:
         return
-    mounted = [planned for planned in kinds if planned.kind.gpu_node]
-    rest = [s for s in fleet.shapes if min((p.layout.client_caches[s.name].share for p in mounted), default=0.0) < 1]
+    rest = [
+        s
+        for s in fleet.shapes
+        if staged[s.name] < 1 and min((p.layout.client_caches[s.name].share for p in mounted), default=0.0) < 1
+    ]
     if not rest:
         return
     names = ", ".join(shape.name for shape in rest)

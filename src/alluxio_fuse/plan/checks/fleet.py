@@ -25,7 +25,7 @@ def check_fleet(fleet: Fleet, plans: Mapping[str, NodePlan], problems: Problems)
     total = sum(shape.size for shape in fleet.shapes if shape.through_cluster)
     if fleet.workers:  # what a cluster elsewhere holds, its own plan answers for
         check_shares(fleet, capacity, total, problems)
-        check_residency(fleet, kinds, capacity, total, problems)
+        check_residency(fleet, kinds, capacity, problems)
     for planned in kinds:
         if planned.kind.gpu_node:
             check_gate(fleet, planned, problems)
@@ -48,7 +48,7 @@ def _check_masters(fleet: Fleet, kinds: list[NodePlan], problems: Problems) -> N
                 )
         for shape in fleet.shapes if planned.kind.gpu_node else ():
             entries = planned.budget.grants[shape.name].entries
-            if not fleet.upstream and entries < shape.files:
+            if not fleet.upstream and entries < shape.files and planned.layout.staged(shape.name) < 1:
                 problems.warn(
                     f"{planned.example}: fuse/{shape.name}",
                     f"memory for {entries:,} of {shape.files:,} paths: the rest asks the master each time",

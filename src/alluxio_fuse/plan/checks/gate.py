@@ -23,19 +23,24 @@ def check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
         return
     have = " + ".join(f"{count} x {model}" for model, count in planned.kind.gpus) or "declared"
     count = sum(number for _, number in planned.kind.gpus)
-    if wanted > MOUNT_CEILING:
-        per = wanted / count if count else wanted
+    through = max((1 - planned.layout.staged(shape.name) for shape in fleet.shapes), default=1.0)
+    if wanted * through > MOUNT_CEILING:
+        per = wanted * through / count if count else wanted * through
         fits = (
             f"at most {int(MOUNT_CEILING / per)} such GPUs per node"
             if count and per <= MOUNT_CEILING
             else "a lower gate"
         )
+        part = "" if through == 1 else f", {through:.0%} of them through FUSE"
+        fixed = all(shape.within is None and not shape.writable for shape in fleet.shapes)
+        stages = fleet.intent.capabilities.stages and fixed and through == 1
+        copied = ", or `stage: require` of the dataset: a copy on the node is read without FUSE" if stages else ""
         problems.refuse(
             f"{planned.example}: {variable}",
             f"{wanted:,.0f} MB/s",
-            f"{have} on {fleet.workload} need {wanted:,.0f} MB/s; the most that one FUSE mount was ever seen to deliver"
-            f" is {MOUNT_CEILING:,.0f} MB/s (32 threads, 100 Gb/s)",
-            f"{fits}; the gate is never relaxed to what is possible",
+            f"{have} on {fleet.workload} need {wanted:,.0f} MB/s{part}; the most that one FUSE mount was ever seen to"
+            f" deliver is {MOUNT_CEILING:,.0f} MB/s (32 threads, 100 Gb/s)",
+            f"{fits}{copied}; the gate is never relaxed to what is possible",
             "gate_reachable",
         )
     _check_media(fleet, planned, wanted, variable, problems)
@@ -45,7 +50,7 @@ def check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     for shape in fleet.shapes:
         if not shape.through_cluster and shape.local:
             continue
-        far = 1 - planned.layout.client_caches[shape.name].share
+        far = 1 - max(planned.layout.staged(shape.name), planned.layout.client_caches[shape.name].share)
         remote = far * (1 - 1 / fleet.workers if planned.hosts_worker else 1)
         if remote * wanted > speed / 8:
             problems.refuse(
@@ -63,7 +68,8 @@ def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, 
     """A disk that rotates has a bound that everybody knows; how fast an SSD is, only a measurement tells."""
     tiers = planned.layout.tiers
     for shape in fleet.shapes:
-        space = planned.layout.client_caches[shape.name].space
+        stage = planned.layout.stages.get(shape.name)
+        space = stage.space if stage and stage.share == 1 else planned.layout.client_caches[shape.name].space
         medium = (
             space.medium if space else max((tier.space.medium for tier in tiers), key=SLOWEST.index, default="memory")
         )
