@@ -8,6 +8,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.plugin_utils.tasks import heading, progress
 
 SECONDS = 10.0
+BUSY = "waits for the keeper or a warm-up task, which copies, or reads again what a restart of the node left"
 
 
 class ActionModule(ActionBase):
@@ -23,16 +24,23 @@ class ActionModule(ActionBase):
             answer: dict[str, Any] = self._execute_module(module_args=args, task_vars=task_vars)
             changed = changed or bool(answer.get("changed"))
             ended = answer.get("failed") or answer.get("complete", True) or self._task.check_mode
-            if not answer.get("failed") and answer.get("staged") and (not ended or shown):
+            line = "" if answer.get("failed") else _line(answer)
+            if line and (not ended or shown):
                 if not shown:
                     heading(self._task)
                 shown = True
-                progress(f"{host}: {_line(answer['staged'], answer.get('total'))}")
+                progress(f"{host}: {line}")
             if ended:
                 return {**answer, "changed": changed}
 
 
-def _line(staged: dict[str, Any], total: dict[str, Any] | None) -> str:
+def _line(answer: dict[str, Any]) -> str:
+    """What an answer of the module tells of the copy; empty where it tells nothing."""
+    staged, total = answer.get("staged"), answer.get("total")
+    if answer.get("busy"):
+        return BUSY
+    if not staged:
+        return ""
     if total is None:
         return f"staged {staged['files']} files, {staged['bytes'] / 1e6:.0f} MB, of this window"
     return (

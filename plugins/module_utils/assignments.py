@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +18,11 @@ from typing import Any
 from ansible_collections.alluxio.fuse.plugins.module_utils.stages import Wanted
 
 MANIFEST, CHOSEN = ".jsonl", ".chosen"
+AGAIN_S = 0.1
+
+
+class BusyError(Exception):
+    """Somebody else stages on this node."""
 
 
 def assign(folder: str, wanted: Wanted) -> None:
@@ -62,14 +68,26 @@ def unread(folder: str) -> list[str]:
 
 
 @contextmanager
-def alone(folder: str) -> Iterator[None]:
-    """Nobody else stages on this node meanwhile."""
+def alone(folder: str, patience: float = float("inf")) -> Iterator[None]:
+    """Nobody else stages on this node meanwhile; BusyError where somebody does for so many seconds."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    until = time.monotonic() + patience
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        while not _is_taken(handle):
+            if time.monotonic() > until:
+                raise BusyError
+            time.sleep(AGAIN_S)
         yield
     finally:
         os.close(handle)
+
+
+def _is_taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _keep_chosen(file: Path, chosen: str) -> str:

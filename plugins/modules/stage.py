@@ -85,7 +85,9 @@ options:
     type: path
     required: true
   seconds:
-    description: How long to copy before the module returns with RV(complete=false); 0 is until it is whole.
+    description:
+      - How long to wait for another program that stages on the node, and then to copy, before the module returns with
+        RV(complete=false); 0 is until it is whole.
     type: float
     default: 0
   in_use:
@@ -134,6 +136,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 complete: {description: Whether the copy is whole., type: bool, returned: state is present}
+busy: {description: Another program stages on the node, and nothing was done., type: bool, returned: another one does}
 lacking: {description: How many files of the window the node lacks., type: int, returned: O(lacking) is given}
 staged:
   description:
@@ -170,10 +173,11 @@ def present(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode:
         return _answer(stages.keep(wanted, look=True))
     Path(said["assignments"]).mkdir(mode=0o755, exist_ok=True)
-    with assignments.alone(said["assignments"]):
+    seconds = said["seconds"] or float("inf")
+    with assignments.alone(said["assignments"], seconds):
         assignments.assign(said["assignments"], wanted)
         generations.forget_windows(wanted.folder)  # all of it is wanted now, or another copy
-        kept = stages.keep(wanted, said["seconds"] or float("inf"))
+        kept = stages.keep(wanted, seconds)
     if text := str(kept.former):
         module.warn(f"{wanted.path}: {text}")
     return _right(module, _answer(kept), kept)
@@ -187,8 +191,9 @@ def window(module: AnsibleModule, wanted: stages.Wanted, part: Window) -> dict[s
         return {"changed": False, "lacking": count}
     if module.check_mode:
         return {"changed": any(stages.lacking(wanted, part))}
-    with assignments.alone(said["assignments"]):
-        copied = stages.bring(wanted, part, said["seconds"] or float("inf"))
+    seconds = said["seconds"] or float("inf")
+    with assignments.alone(said["assignments"], seconds):
+        copied = stages.bring(wanted, part, seconds)
     staged = {"files": copied.files, "bytes": copied.bytes, "of_source": copied.of_source}
     return _right(module, {"changed": copied.copied > 0, "complete": copied.complete, "staged": staged}, copied)
 
@@ -255,6 +260,8 @@ def main() -> None:
     )
     try:
         answer = present(module) if module.params["state"] == "present" else absent(module)
+    except assignments.BusyError:
+        answer = {"changed": False, "complete": False, "busy": True}
     except OSError as error:
         module.fail_json(msg=f"{error}{FULL if error.errno == errno.ENOSPC else ''}")
     except (ValueError, stages.NotMountedError, compositions.InUseError) as error:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.alluxio.fuse.plugins.module_utils import staging
+from ansible.module_utils.testing import patch_module_args
+from ansible.plugins.action import ActionBase
+from ansible_collections.alluxio.fuse.plugins.action import stage as stage_action
+from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, staging
 from ansible_collections.alluxio.fuse.plugins.modules import stage
 from manifests import save
 
@@ -51,6 +56,37 @@ def test_a_copy_is_made_once_and_compared_after_a_restart(said: dict[str, Any]) 
     assert (Path(said["path"]) / "train/7").read_bytes() == bytes([7]) * 100
     assert staging.digest_of(str(file)) is not None
     assert not present(said)["changed"]
+
+
+@pytest.mark.parametrize("window", [None, {"place": 0, "windows": 2}])
+def test_a_run_that_waits_for_another_program_says_so(
+    said: dict[str, Any], window: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """The module answers after a while, and the action tells it and asks again."""
+    asked = {**said, "seconds": 0.3, "state": "present", "window": window, "lacking": ""}
+    Path(said["assignments"]).mkdir()
+    told: list[str] = []
+    monkeypatch.setattr(stage_action, "progress", told.append)
+    monkeypatch.setattr(stage_action, "heading", lambda _: None)
+    held = ExitStack()
+    held.enter_context(assignments.alone(said["assignments"]))
+
+    def module(**_: Any) -> dict[str, Any]:
+        if told:
+            held.close()
+        with patch_module_args(asked), pytest.raises(SystemExit):
+            stage.main()
+        return dict(json.loads(capsys.readouterr().out))
+
+    action = stage_action.ActionModule.__new__(stage_action.ActionModule)
+    action._task = SimpleNamespace(args={}, check_mode=False)
+    monkeypatch.setattr(action, "_execute_module", module)
+    monkeypatch.setattr(ActionBase, "run", lambda *_: {})
+    answer = action.run(task_vars={"inventory_hostname": "node1"})
+    assert told[0] == f"node1: {stage_action.BUSY}"
+    assert answer["changed"]
+    assert answer["complete"]
+    assert answer["staged"]["files"] > 0
 
 
 def test_windows_bring_every_file_once_before_the_copy_is_shown(said: dict[str, Any], tmp_path: Path) -> None:
