@@ -79,6 +79,7 @@ def variables(lent: Lent, dataset: dict[str, Any], profile: Path) -> Iterator[di
 
 def test_every_byte(first: Run, directory: Path, lent: Lent) -> None:
     assert trees.digests(MOUNT) == trees.digests(directory)
+    assert trees.of_another_time(NAME, "bucket") == []
     (bucket,) = latest("check")["datasets"]
     assert bucket["wrong"] == 0
     assert bucket["digested"] >= bucket["files"] == len(trees.FILES)

@@ -62,6 +62,7 @@ def variables(serving: Hdfs) -> dict[str, Any]:
 def test_every_byte(first: Run, directory: Path) -> None:
     assert trees.digests(SET) == trees.digests(directory)
     assert (SET / "empty").is_dir()
+    assert trees.of_another_time(NAME, "set") == []
 
 
 def test_every_cache_state_is_established(first: Run) -> None:

@@ -65,6 +65,7 @@ def variables(serving: Serving, former: tuple[str, str]) -> dict[str, Any]:
 
 def test_every_byte(first: Run, serving: Serving, directory: Path) -> None:
     assert trees.digests(BUCKET) == trees.digests(directory)
+    assert trees.of_another_time(NAME, "bucket") == []
     asked = [one for one in serving.store.asked if one.bucket == "training"]
     assert {one.method for one in asked} == {"GET", "HEAD"}
     assert {one.code for one in asked} <= {"", "NoSuchKey", "AccessDenied"}  # the last of the bucket's owner

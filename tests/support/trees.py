@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import leftovers
+from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 from object_store import ObjectStore
 
 FILES = {f"class-{i % 7}/{i:04}.bin": 20_000 + 997 * (i % 50) for i in range(210)} | {
@@ -57,6 +58,17 @@ def upload(folder: Path, store: ObjectStore, *names: str) -> dict[str, Any]:
 def digests(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below a folder."""
     return {str(path.relative_to(folder)): digest(path) for path in folder.rglob("*") if path.is_file()}
+
+
+def of_another_time(deployment: str, dataset: str) -> list[str]:
+    """Files whose time at the mount is not the one that the manifest has; copies are compared by it."""
+    rows, mount = (
+        reader.read_manifest(f"/var/lib/{deployment}/manifests/{dataset}.jsonl"),
+        f"/mnt/{deployment}/{dataset}",
+    )
+    next(rows)
+    files = ((Path(mount, "data", row["path"]), row["mtime"]) for row in rows if reader.is_read(row))
+    return [str(path) for path, mtime in files if int(path.stat().st_mtime) != mtime]
 
 
 def digest(file: Path) -> str:

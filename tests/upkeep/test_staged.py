@@ -159,6 +159,7 @@ def test_what_is_staged_is_shown(whole: Staged) -> None:
     assert "76.7Mi of 76.7Mi, 100%" in run.output, run.output[-2000:]
     assert re.search(r"of set  [\d.]+(Mi)? of 76.7Mi, \d+%", run.output), run.output[-2000:]
     assert "O_DIRECT" not in run.output
+    assert trees.of_another_time(NAME, "set") == []
 
 
 def test_a_source_that_changed_is_not_staged(whole: Staged) -> None:
