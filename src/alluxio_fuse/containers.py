@@ -12,9 +12,9 @@ from typing import Any
 from alluxio_fuse import names
 from alluxio_fuse.plan import Plan, credential_chain
 from alluxio_fuse.plan.intent.nodes import Aws
-from alluxio_fuse.plan.parts import PlannedCache
+from alluxio_fuse.plan.parts import PlannedCache, PlannedDataset
 from alluxio_fuse.plan.rules.properties import AUTHENTICATION
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.plan.values import Amounts, amounts
 
 #: Service kind: the image's verb, and the variable that carries its JVM options. Order is the starting order.
 #: A worker keeps what it cached (`--no-format`); what belongs to another cluster the image discards by itself.
@@ -70,7 +70,7 @@ class Container:
 
 def ca_files(plan: Plan) -> list[str]:
     """Files on the controller with the private CAs of object stores, each once."""
-    stores = [dataset["s3"] for dataset in plan.datasets if dataset["s3"]]
+    stores = [dataset.s3 for dataset in plan.datasets if dataset.s3]
     return sorted({store["ca_file"] for store in stores if store["ca_file"]})
 
 
@@ -367,15 +367,15 @@ def _same(*paths: str) -> list[str]:
 
 def _source_folders(plan: Plan) -> list[str]:
     """Sources are read-only for the engine, too: whatever Alluxio is told, no container can change them."""
-    mounted_by_us = {export["folder"] for export in plan.exports}
-    local = [dataset for dataset in plan.datasets if dataset["folder"]]
-    volumes = {f"{d['folder']}:{d['folder']}" + _how(d, d["folder"] in mounted_by_us) for d in local}
+    mounted_by_us = {export.folder for export in plan.exports}
+    local = [dataset for dataset in plan.datasets if dataset.folder]
+    volumes = {f"{d.folder}:{d.folder}" + _how(d, d.folder in mounted_by_us) for d in local}
     return sorted(volumes)
 
 
 def _how(dataset: PlannedDataset, mounted_by_us: bool) -> str:
     """An export may be mounted later than a container is started at boot: `rslave` lets it see that."""
-    options = [*([] if dataset["writable"] else ["ro"]), *(["rslave"] if mounted_by_us else [])]
+    options = [*([] if dataset.writable else ["ro"]), *(["rslave"] if mounted_by_us else [])]
     return f":{','.join(options)}" if options else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from alluxio_fuse.containers import owned_item
 from alluxio_fuse.plan.document import Plan
-from alluxio_fuse.plan.values import PlannedExport
+from alluxio_fuse.plan.parts import PlannedExport
 
 ROLE = "nfs"
 _PLAIN = frozenset(f"{ascii_letters}{digits}:_.")
@@ -43,8 +43,8 @@ def export_mounts(plan: Plan) -> ExportMounts:
 
 
 def _unit(export: PlannedExport) -> MountUnit:
-    folder = export["folder"]
-    return MountUnit(unit_name(folder), export["dataset"], export["address"], folder, ",".join(export["options"]))
+    folder = export.folder
+    return MountUnit(unit_name(folder), export.dataset, export.address, folder, ",".join(export.options))
 
 
 def unit_name(path: str) -> str:

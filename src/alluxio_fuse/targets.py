@@ -9,8 +9,8 @@ from typing import Any
 
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
-from alluxio_fuse.plan.parts import PlannedCache, PlannedGate, plain
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.plan.parts import PlannedCache, PlannedDataset, PlannedGate, plain
+from alluxio_fuse.plan.values import Amounts, amounts
 
 
 def targets(
@@ -26,7 +26,7 @@ def targets(
     `endpoints`: where a platform's scheduler put the services (`alluxio_fuse.kubernetes.pods.endpoints`); without it
     they are where the plan put them. `folders`: by dataset, where else its files are, a shared filesystem for example.
     """
-    datasets = {dataset["name"]: dataset for dataset in plan.datasets}
+    datasets = {dataset.name: dataset for dataset in plan.datasets}
     mounts = plan.mounts(host).items()
     found = [_target(datasets[name], amounts(fuse), plan, host, endpoints) for name, fuse in mounts]
     beside = [(other.environment, target) for other in others for target in targets(other, host)]
@@ -47,12 +47,18 @@ def refreshable(plan: Plan, host: str) -> list[dict[str, Any]]:
     """Datasets of a host that may change: {name, alluxio_path, mount_point, kernel_s (names stay in it)}."""
     found, mounts = [], plan.mounts(host)
     for dataset in plan.datasets:
-        service = mounts.get(dataset["name"])
-        if service is None or dataset["freshness"] == "immutable":
+        service = mounts.get(dataset.name)
+        if service is None or dataset.freshness == "immutable":
             continue
         options = dict(option.partition("=")[::2] for option in service["mount_options"].amount)
-        about = {key: dataset[key] for key in ("name", "alluxio_path", "mount_point")}
-        found.append({**about, "kernel_s": int(options.get("attr_timeout", 1))})
+        found.append(
+            {
+                "name": dataset.name,
+                "alluxio_path": dataset.alluxio_path,
+                "mount_point": dataset.mount_point,
+                "kernel_s": int(options.get("attr_timeout", 1)),
+            }
+        )
     return found
 
 
@@ -114,22 +120,22 @@ def _target(
     endpoints: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     cache: PlannedCache = fuse["client_cache"]
-    found = _scheduled(endpoints, host, dataset["name"]) if endpoints else _planned(cache, fuse, plan)
+    found = _scheduled(endpoints, host, dataset.name) if endpoints else _planned(cache, fuse, plan)
     return {
-        "name": dataset["name"],
-        "source": dataset["source"],
-        "manifest": dataset["manifest"],
-        "folder": "" if dataset["listed_by"] == "pod" else dataset["folder"],
-        "alluxio_path": dataset["alluxio_path"],
-        "mount_point": dataset["mount_point"],
-        "path": dataset["path"],
+        "name": dataset.name,
+        "source": dataset.source,
+        "manifest": dataset.manifest,
+        "folder": "" if dataset.listed_by == "pod" else dataset.folder,
+        "alluxio_path": dataset.alluxio_path,
+        "mount_point": dataset.mount_point,
+        "path": dataset.path,
         "stage": plain(fuse["stage"]) if "stage" in fuse and fuse["stage"].share else None,
         "client_cache_bytes": cache.size if cache.enabled else 0,
-        "workers_hold": plan.fleet["residency"].amount[dataset["name"]]["worker"],
-        "residency": plan.fleet["served_from"].amount[dataset["name"]],
-        "direct": dataset["through"] == "under_store",
-        "warm_up": plan.fleet["warm_strategy"].amount[dataset["name"]],
-        "own_cluster": plan.capabilities.runs_cluster or dataset["through"] == "under_store",
+        "workers_hold": plan.fleet["residency"].amount[dataset.name]["worker"],
+        "residency": plan.fleet["served_from"].amount[dataset.name],
+        "direct": dataset.through == "under_store",
+        "warm_up": plan.fleet["warm_strategy"].amount[dataset.name],
+        "own_cluster": plan.capabilities.runs_cluster or dataset.through == "under_store",
         # a byte leaves the under store once, so one node measures that; the others share the workers with it
         "first_reads": plan.capabilities.runs_cluster
         and host == next(name for name in plan.nodes if plan.mounts(name)),

@@ -14,10 +14,9 @@ from alluxio_fuse import keeper, names, programs, stages
 from alluxio_fuse.containers import containers, owned_item
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.work import Warm
-from alluxio_fuse.plan.parts import PlannedStage
+from alluxio_fuse.plan.parts import PlannedDataset, PlannedStage
 from alluxio_fuse.plan.rules.caches import BLOCK
 from alluxio_fuse.plan.rules.stage import PER_FILE
-from alluxio_fuse.plan.values import PlannedDataset
 from alluxio_fuse.programs import PACKAGE, Folder, Program
 
 ROLE: Final = "warm"
@@ -175,9 +174,7 @@ def _node(plan: Plan, host: str) -> Node:
     return Node(
         name=host,
         runner=_back(plan),
-        datasets={
-            one["name"]: _place(one, fuse[one["name"]].get("stage")) for one in plan.datasets if one["name"] in fuse
-        },
+        datasets={one.name: _place(one, fuse[one.name].get("stage")) for one in plan.datasets if one.name in fuse},
         tiers=_tiers(plan),
         assignments=f"{state_dir}/{keeper.ASSIGNMENTS}",
     )
@@ -203,11 +200,11 @@ def _place(dataset: PlannedDataset, stage: Any) -> Place:
     copy: PlannedStage | None = stage.amount if stage else None
     staged = copy is not None and bool(copy.folder)
     return Place(
-        manifest=dataset["manifest"],
-        roots=sorted({dataset["path"], dataset["mount_point"]}, key=lambda path: path != dataset["path"]),
-        path=dataset["alluxio_path"],
+        manifest=dataset.manifest,
+        roots=sorted({dataset.path, dataset.mount_point}, key=lambda path: path != dataset.path),
+        path=dataset.alluxio_path,
         block=BLOCK,
-        store=not dataset["folder"],
+        store=not dataset.folder,
         copy=copy.path if copy and staged else "",
         folder=copy.folder if copy and staged else "",
         per_file=PER_FILE[copy.medium] if copy and staged else 0,

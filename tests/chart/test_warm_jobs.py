@@ -29,7 +29,7 @@ def daemonsets(helm: Helm, planned: Plan) -> list[Object]:  # noqa: F811
 
 def of_release(helm: Helm, planned: Plan) -> list[Object]:  # noqa: F811
     """DaemonSets as the chart makes them."""
-    values = chart_values(planned, {one["name"]: "keys" for one in planned.datasets})
+    values = chart_values(planned, {one.name: "keys" for one in planned.datasets})
     objects = helm.objects(values=values, release="alluxio-fuse", namespace="alluxio-fuse")
     return [one for (kind, _), one in objects.items() if kind == "DaemonSet"]
 

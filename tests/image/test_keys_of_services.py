@@ -91,7 +91,7 @@ class Services(Containers):
         """What the master answers where it is told to mount the bucket, as it is planned."""
         s3 = {"endpoint": self.endpoint, "region": "us-east-1", "path_style": True, "credential_chain": True}
         said = {"name": "set", "source": "s3://training/set", "files": 2, "bytes": "1Ki", "s3": s3}
-        options = plan(local(alluxio_datasets=[said])).datasets[0]["options"]
+        options = plan(local(alluxio_datasets=[said])).datasets[0].options
         told = [part for key, value in options.items() for part in ("--option", f"{key}={value}")]
         return self.alluxio("mount", "--readonly", *told, "/set", "s3://training/set")
 

@@ -35,7 +35,7 @@ def test_settings_are_planned(page: Path, block: str) -> None:
     if platform == "host":
         hosts = {"gpu-1": host({**said, "alluxio_platform": platform}, groups=("gpu_nodes",))}
     made = plan(hosts)
-    assert made.fleet["datasets"].amount[0]["source"] == datasets[0]["source"]
+    assert made.fleet["datasets"].amount[0].source == datasets[0]["source"]
     assert [*refusals(made), *render.refusals(made)] == []
 
 

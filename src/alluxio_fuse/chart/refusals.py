@@ -86,12 +86,12 @@ def _at(values: Any, place: tuple[str | int, ...]) -> Any:
 def _too_long(plan: Plan, planned: Amounts, cluster: Kubernetes) -> Iterator[Finding]:
     """Names of objects that are put together of several."""
     for index, dataset in enumerate(plan.datasets):
-        if len(plan.name) + len(dataset["name"]) > _LONGEST - len("-fuse--"):
+        if len(plan.name) + len(dataset.name) > _LONGEST - len("-fuse--"):
             reason = f"objects are named by alluxio_name and it, which would be longer than {_LONGEST} characters"
             remedy = f"shorten one of them: together they may have {_LONGEST - len('-fuse--')}"
-            yield Finding(f"alluxio_datasets[{index}].name", dataset["name"], reason, remedy)
+            yield Finding(f"alluxio_datasets[{index}].name", dataset.name, reason, remedy)
         for pool in planned["pools"]:
-            name = f"{plan.name}-fuse-{dataset['name']}-{pool['name']}"
+            name = f"{plan.name}-fuse-{dataset.name}-{pool['name']}"
             if len(name) > _LONGEST:
                 reason = f"{name}, the name of an object, is longer than {_LONGEST} characters"
                 remedy = "shorten the name of the inventory's group, of the dataset, or alluxio_name"

@@ -46,11 +46,11 @@ def _of_dataset(plan: Plan, place: Place, shown: str, reason: str, remedy: str) 
         case ("name",):
             return Finding(f"{where}.name", shown, "objects are named by it: it may have 30 characters", "shorten it")
         case ("volume", "claim"):
-            return Finding(f"{where}.source", dataset["source"], _NAMES, "name a claim that has such a name")
+            return Finding(f"{where}.source", dataset.source, _NAMES, "name a claim that has such a name")
         case ("volume" | "source", *_):
-            return Finding(f"{where}.source", dataset["source"], _PATHS, _ELSEWHERE)
+            return Finding(f"{where}.source", dataset.source, _PATHS, _ELSEWHERE)
         case ("options", *_):
-            return Finding(f"{where}.{'oss' if dataset['oss'] else 's3'}", shown, reason, remedy)
+            return Finding(f"{where}.{'oss' if dataset.oss else 's3'}", shown, reason, remedy)
     return None
 
 

@@ -14,12 +14,12 @@ from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.nfs import export_of
-from alluxio_fuse.plan.parts import PlannedCache, PlannedKeeper, PlannedTier
+from alluxio_fuse.plan.parts import PlannedCache, PlannedDataset, PlannedKeeper, PlannedTier
 from alluxio_fuse.plan.pvc import claim_of
 from alluxio_fuse.plan.rules.properties import READ_TYPE, UNSAID_READ_TYPE
 from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sources import UNSIGNED
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.plan.values import Amounts, amounts
 from alluxio_fuse.programs import Folder
 from alluxio_fuse.stages import staged_datasets
 
@@ -65,7 +65,7 @@ def planned_values(
     on_worker = _placed(cluster, cluster.node_selector or {names.node_label(name, "worker"): "true"})
     on_fuse = _placed(cluster, cluster.node_selector or {names.node_label(name, "fuse"): "true"})
     points, stage = _mount_points(first), _keeper(plan, first)
-    datasets = [_dataset(one, _shared(first, f"{_FUSE}{one['name']}"), secrets, points) for one in plan.datasets]
+    datasets = [_dataset(one, _shared(first, f"{_FUSE}{one.name}"), secrets, points) for one in plan.datasets]
     return {
         "chartDigest": chart_digest(),
         "fullnameOverride": name,
@@ -113,7 +113,7 @@ def _pool(plan: Plan, pool: str, nodes: Nodes) -> Amounts:
         **({"jobWorker": _java(_shared(nodes, "job_worker"))} if works else {}),
         "fuse": label["fuse"],
         **({"stage": {key: stage[key] for key in ("folders", "resources")}} if stage else {}),
-        "datasets": {one["name"]: _fuse(_shared(nodes, f"{_FUSE}{one['name']}"), points) for one in plan.datasets},
+        "datasets": {one.name: _fuse(_shared(nodes, f"{_FUSE}{one.name}"), points) for one in plan.datasets},
     }
 
 
@@ -147,7 +147,7 @@ def _on_nodes_of(cluster: Kubernetes, label: str) -> Amounts:
 
 
 def _private_ca(plan: Plan) -> bool:
-    return any(dataset["s3"] and dataset["s3"]["ca_file"] for dataset in plan.datasets)
+    return any(dataset.s3 and dataset.s3["ca_file"] for dataset in plan.datasets)
 
 
 def _readers_of_counters(name: str, addresses: Sequence[str]) -> list[Amounts]:
@@ -278,15 +278,15 @@ def _host_path(path: PurePosixPath, points: list[PurePosixPath]) -> Amounts:
 def _dataset(
     dataset: PlannedDataset, fuse: Amounts, secrets: Mapping[str, str], points: list[PurePosixPath]
 ) -> Amounts:
-    name, source = dataset["name"], dataset["source"].rstrip("/")
+    name, source = dataset.name, dataset.source.rstrip("/")
     keys = {"secret": secrets[name], "accessKey": "access_key", "secretKey": "secret_key"} if name in secrets else {}
-    token = {"securityToken": "security_token"} if keys and dataset["oss"] else {}
+    token = {"securityToken": "security_token"} if keys and dataset.oss else {}
     return {
         "name": name,
-        **_origin(source, dataset["marker"]),
-        "writable": dataset["writable"],
-        "freshness": dataset["caches_freshness"],
-        "readers": dataset["readers"],
+        **_origin(source, dataset.marker),
+        "writable": dataset.writable,
+        "freshness": dataset.caches_freshness,
+        "readers": dataset.readers,
         **({"mountParent": fuse["mount_parent"]} if "stage" in fuse else {}),
         **_store(dataset),
         **({"credentials": keys | token} if keys else {}),
@@ -296,8 +296,8 @@ def _dataset(
 
 def _store(dataset: PlannedDataset) -> Amounts:
     """Options of the mount; what is named like a key, the chart takes from Secrets only."""
-    options = {key: value for key, value in dataset["options"].items() if UNSIGNED.get(key) != value}
-    return {"options": options, **({"s3": {"anonymous": True}} if options != dataset["options"] else {})}
+    options = {key: value for key, value in dataset.options.items() if UNSIGNED.get(key) != value}
+    return {"options": options, **({"s3": {"anonymous": True}} if options != dataset.options else {})}
 
 
 def _origin(source: str, marker: Amounts | None) -> Amounts:

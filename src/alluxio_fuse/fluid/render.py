@@ -28,7 +28,7 @@ def render(plan: Plan, nodes: Mapping[str, Mapping[str, Any]]) -> list[Object]:
     fluid: Fluid = plan.fleet["fluid"].amount
     cluster: Kubernetes = plan.fleet["kubernetes"].amount
     planned = plan.datasets[0]
-    name, into = planned["name"], str(cluster.namespace)
+    name, into = planned.name, str(cluster.namespace)
     terms = objects.node_terms(fluid, cluster, nodes, [host for host in plan.nodes if plan.mounts(host)])
     mounted = source_of(planned, fluid.runtime)
     specs = {
@@ -63,7 +63,7 @@ def refusals(plan: Plan) -> list[Finding]:
 
 def secret_name(plan: Plan) -> str:
     """Name of the Secret with the dataset's keys: the user's, or ours."""
-    name = plan.datasets[0]["name"]
+    name = plan.datasets[0].name
     return str(plan.fleet["kubernetes"].amount.secrets.get(name, f"{plan.name}-{name}"))
 
 
@@ -74,8 +74,8 @@ def trust_name(plan: Plan) -> str:
 
 def _runtime(plan: Plan, fluid: Fluid, cluster: Kubernetes, *, claimed: bool) -> Object:
     services = {name: _first(plan, name) for name in ("master", "job_master", "worker", "job_worker")}
-    services["fuse"] = _first(plan, f"fuse/{plan.datasets[0]['name']}")
-    parts = {"master": "master", "worker": "worker", "fuse": f"fuse-{plan.datasets[0]['name']}"}
+    services["fuse"] = _first(plan, f"fuse/{plan.datasets[0].name}")
+    parts = {"master": "master", "worker": "worker", "fuse": f"fuse-{plan.datasets[0].name}"}
     ours = {part: {objects.DEPLOYMENT: plan.name, COMPONENT: component} for part, component in parts.items()}
     shape: dict[str, Any] = {
         "masters": len(plan.fleet["masters"].amount),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from alluxio_fuse.plan.parts import PlannedDataset
 from alluxio_fuse.plan.schemes import CLAIM
 from alluxio_fuse.plan.sources import UNSIGNED
-from alluxio_fuse.plan.values import PlannedDataset
 
 #: By scheme, the options that a runtime reads the two keys from, each with the key of the Secret that holds it.
 KEYS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -31,13 +31,13 @@ class Source:
 
 def source_of(dataset: PlannedDataset, runtime: str) -> Source:
     """How a dataset's source is mounted in a runtime, `alluxio` or `jindo`."""
-    if dataset["source"].startswith(CLAIM):
-        return Source(dataset["source"], {}, {})
-    scheme = dataset["source"].partition("://")[0]
+    if dataset.source.startswith(CLAIM):
+        return Source(dataset.source, {}, {})
+    scheme = dataset.source.partition("://")[0]
     if runtime == "jindo":
-        return Source(dataset["source"], _of_jindo(dataset["options"]), KEYS[scheme])
-    anonymous = UNSIGNED.items() <= dataset["options"].items()
-    return Source(dataset["source"], dataset["options"], {} if anonymous else KEYS[scheme])
+        return Source(dataset.source, _of_jindo(dataset.options), KEYS[scheme])
+    anonymous = UNSIGNED.items() <= dataset.options.items()
+    return Source(dataset.source, dataset.options, {} if anonymous else KEYS[scheme])
 
 
 def _of_jindo(options: Mapping[str, str]) -> dict[str, str]:

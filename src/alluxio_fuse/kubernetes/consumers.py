@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import Object, metadata, pod_on
 from alluxio_fuse.plan import Plan
+from alluxio_fuse.plan.parts import PlannedDataset
 
 SPARE = range(65533, 65529, -1)  # uids and gids that belong to nobody
 MOST_FILES = 200
@@ -63,17 +64,17 @@ def consumer_pods(plan: Plan, into: str, seen: Mapping[str, Seen], files: Mappin
     seen: by host, what module `mount_users` said of each mount there. files: data of the ConfigMap that they read with.
     """
     datasets = plan.datasets
-    kinds = {dataset["name"]: _kind(files[f"{dataset['name']}.jsonl"]) for dataset in datasets}
+    kinds = {dataset.name: _kind(files[f"{dataset.name}.jsonl"]) for dataset in datasets}
     return [
-        _pod(host, plan, into, {**dataset, "kind": kinds[dataset["name"]]}, who)
+        _pod(host, plan, into, (dataset.name, kinds[dataset.name]), who)
         for host, dataset in product(sorted(seen.keys() - _in_use(seen).keys()), datasets)
-        for who in _tried(dataset["readers"])
+        for who in _tried(dataset.readers)
     ]
 
 
 def consumer_lines(plan: Plan, results: Sequence[Mapping[str, Any]], seen: Mapping[str, Seen]) -> list[dict[str, Any]]:
     """Each pod's outcome, and hosts without pods: {right, text}."""
-    datasets = {dataset["name"]: dataset for dataset in plan.datasets}
+    datasets = {dataset.name: dataset for dataset in plan.datasets}
     alone = [
         {"right": True, "text": f"{host}: left alone, in use by {', '.join(who[:MOST_USERS])}"}
         for host, who in sorted(_in_use(seen).items())
@@ -94,7 +95,7 @@ def _tried(readers: Mapping[str, Any]) -> list[User]:
     return [User(uid, gid), User(member, gid), User(stranger, stranger)]
 
 
-def _line(result: Mapping[str, Any], datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _line(result: Mapping[str, Any], datasets: Mapping[str, PlannedDataset]) -> dict[str, Any]:
     said = {key: result["annotations"][f"alluxio-fuse/{key}"] for key in ("dataset", "uid", "gid")}
     dataset, user = said["dataset"], User(int(said["uid"]), int(said["gid"]))
     who = f"{result['node']}: {dataset} in a pod of uid {user.uid}, gid {user.gid}"
@@ -102,7 +103,7 @@ def _line(result: Mapping[str, Any], datasets: Mapping[str, Mapping[str, Any]]) 
         return {"right": True, "text": f"{who}: not tried, no room: {result['why']}"}
     report = _report(str(result["log"]))
     right = report is not None and result["phase"] == "Succeeded"
-    if not _may_read(datasets[dataset]["readers"], user):
+    if not _may_read(datasets[dataset].readers, user):
         if report is not None and _denied(report):
             return {"right": True, "text": f"{who}: denied, as declared"}
         what = "NOT DENIED, though declared so" if right else f"NOT SEEN TO BE DENIED: {_words(result, report)}"
@@ -145,15 +146,16 @@ def _may_read(readers: Mapping[str, Any], user: User) -> bool:
     return bits & 0o1 == 0o1
 
 
-def _pod(host: str, plan: Plan, into: str, dataset: Mapping[str, Any], who: User) -> Object:
-    deployment, name = plan.name, dataset["name"]
+def _pod(host: str, plan: Plan, into: str, dataset: tuple[str, str], who: User) -> Object:
+    """dataset: its name, and what the reader calls its files."""
+    deployment, (name, kind) = plan.name, dataset
     data = [f"/reader/{name}.jsonl", _DATA]
     about = metadata(f"{deployment}-consumer-{name}-{who.uid}-{host}", into, deployment, "consumer")
     said = {"alluxio-fuse/dataset": name, "alluxio-fuse/uid": str(who.uid), "alluxio-fuse/gid": str(who.gid)}
     container = {
         "name": "reader",
         "image": plan.fleet["image"].amount,
-        "command": ["python3", "/reader/reader.py", *data, "--kind", dataset["kind"]],
+        "command": ["python3", "/reader/reader.py", *data, "--kind", kind],
         "resources": RESOURCES,
         "securityContext": {
             "allowPrivilegeEscalation": False,

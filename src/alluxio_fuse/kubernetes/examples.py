@@ -8,7 +8,7 @@ from alluxio_fuse import names
 from alluxio_fuse.kubernetes.objects import Object, pulled_with
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.intent.clusters import Kubernetes
-from alluxio_fuse.plan.values import PlannedDataset
+from alluxio_fuse.plan.parts import PlannedDataset
 
 _VOLUME, _MOUNTED = "dataset", "/data"
 _ANYBODY: Final = 1000  # no dataset's owner by default
@@ -34,7 +34,7 @@ def examples(plan: Plan) -> Object:
 
 
 def _pod(plan: Plan, dataset: PlannedDataset) -> Object:
-    about = {"name": f"read-{dataset['name']}", "namespace": str(_cluster(plan).namespace)}
+    about = {"name": f"read-{dataset.name}", "namespace": str(_cluster(plan).namespace)}
     spec = _spec(plan, dataset, volume(plan, dataset))
     return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
 
@@ -43,9 +43,9 @@ def job(plan: Plan, dataset: PlannedDataset) -> Object:
     """A Job that reads a dataset."""
     into, seen = str(_cluster(plan).namespace), volume(plan, dataset)
     if spaces := _csi(plan).get("enabled") and _csi(plan).get("claims"):
-        claim = f"{dataset['name']}.{plan.name}.{_cluster(plan).namespace}"
+        claim = f"{dataset.name}.{plan.name}.{_cluster(plan).namespace}"
         into, seen = spaces[0], {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
-    about = {"name": f"train-on-{dataset['name']}", "namespace": into}
+    about = {"name": f"train-on-{dataset.name}", "namespace": into}
     template = {"spec": _spec(plan, dataset, seen)}
     return {
         "apiVersion": "batch/v1",
@@ -56,7 +56,7 @@ def job(plan: Plan, dataset: PlannedDataset) -> Object:
 
 
 def _spec(plan: Plan, dataset: PlannedDataset, seen: Object) -> Object:
-    readers, cluster = dataset["readers"], _cluster(plan)
+    readers, cluster = dataset.readers, _cluster(plan)
     user = {"runAsUser": readers["uid"] or _ANYBODY, "runAsGroup": readers["gid"]}
     image = {
         "image": plan.fleet["image"].amount,
@@ -66,13 +66,13 @@ def _spec(plan: Plan, dataset: PlannedDataset, seen: Object) -> Object:
             {"name": _VOLUME, "mountPath": _MOUNTED, "mountPropagation": "HostToContainer", "readOnly": True}
         ],
     }
-    wait = _WAIT.format(mounted=_MOUNTED, owner=f"{cluster.namespace}-{plan.name}/{dataset['name']}")
+    wait = _WAIT.format(mounted=_MOUNTED, owner=f"{cluster.namespace}-{plan.name}/{dataset.name}")
     waits = {"name": "wait-for-the-mount", "command": ["sh", "-ec", wait], **image}
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         **pulled_with(cluster.pull_secrets),
-        "affinity": {"nodeAffinity": _affinity(plan, dataset["name"])},
+        "affinity": {"nodeAffinity": _affinity(plan, dataset.name)},
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, *cluster.tolerations],
         "securityContext": {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}},
         **({"initContainers": [waits]} if "hostPath" in seen else {}),
@@ -101,8 +101,8 @@ def volume(plan: Plan, dataset: PlannedDataset) -> Object:
     """What consumers mount of a dataset: a volume of the CSI driver, or the folder above the mount point."""
     if _csi(plan).get("enabled"):
         driver = f"{plan.name}.{_cluster(plan).namespace}"
-        return {"csi": {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset["name"]}}}
-    return {"hostPath": {"path": names.mount_parent(plan.name, dataset["name"]), "type": "Directory"}}
+        return {"csi": {"driver": driver, "readOnly": True, "volumeAttributes": {"dataset": dataset.name}}}
+    return {"hostPath": {"path": names.mount_parent(plan.name, dataset.name), "type": "Directory"}}
 
 
 def _cluster(plan: Plan) -> Kubernetes:

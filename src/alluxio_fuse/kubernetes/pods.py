@@ -224,7 +224,7 @@ def taken(pods: Iterable[Mapping[str, Any]], plan: Plan, *, installs: bool = Tru
     Their node is labelled for another pool; or, where the run installs the release, they are of a dataset that is not
     planned any more, or of a version without the password that masters will want.
     """
-    wanted, datasets = components(plan), {one["name"] for one in plan.datasets}
+    wanted, datasets = components(plan), {one.name for one in plan.datasets}
     fuse = [pod for pod in pods if _dataset(pod) and not pod["metadata"].get("deletionTimestamp")]
     return [
         told_of(pod, plan.name)

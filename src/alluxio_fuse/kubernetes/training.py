@@ -128,8 +128,8 @@ def _pod(asked: Asked, service: str, job: str, run: str, texts: Sequence[str]) -
     """A pod on each host, of the dataset's own uid and gid, which may read it in any case."""
     plan, hosts, dataset, train = asked
     cluster = plan.fleet["kubernetes"].amount
-    planned = next(one for one in plan.datasets if one["name"] == dataset["name"])
-    uid, gid = planned["readers"]["uid"], planned["readers"]["gid"]
+    planned = next(one for one in plan.datasets if one.name == dataset["name"])
+    uid, gid = planned.readers["uid"], planned.readers["gid"]
     apart = {"labelSelector": {"matchLabels": {_RUN: job}}, "topologyKey": "kubernetes.io/hostname"}
     folder = f"{_PACKAGE.replace('.', '/')}/"
     paths = {key: folder + key if key.removesuffix(".py") in MODULES else key for key in [*texts, "files"]}

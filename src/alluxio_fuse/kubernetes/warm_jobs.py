@@ -13,7 +13,7 @@ from alluxio_fuse.kubernetes import examples
 from alluxio_fuse.kubernetes.objects import Object, on_hosts
 from alluxio_fuse.kubernetes.warming import KEPT_S, Resources, about, template
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.values import PlannedDataset
+from alluxio_fuse.plan.parts import PlannedDataset
 
 NIGHTLY: Final = "0 4 * * *"
 PATIENCE_S: Final = 1800  # after which a training begins, warm or not
@@ -57,12 +57,12 @@ def _into(plan: Plan, dataset: PlannedDataset) -> str:
     """Where all of a dataset is warm: on the stage of every node, else in the workers; "" where neither holds it."""
     if all(_is_staged(plan, dataset, host) for host in warm.mounting(plan)):
         return "stage"
-    return "workers" if plan.fleet["residency"].amount[dataset["name"]]["worker"] >= 1 else ""
+    return "workers" if plan.fleet["residency"].amount[dataset.name]["worker"] >= 1 else ""
 
 
 def _is_staged(plan: Plan, dataset: PlannedDataset, host: str) -> bool:
     """Whether the host has a copy of all of it."""
-    return any(one["name"] == dataset["name"] and not one["budget"] for one in warm.copied(plan, host))
+    return any(one["name"] == dataset.name and not one["budget"] for one in warm.copied(plan, host))
 
 
 def _of(plan: Plan, dataset: PlannedDataset, daemonsets: Resources) -> Iterator[Object]:
@@ -99,13 +99,13 @@ def _shares(plan: Plan, dataset: PlannedDataset) -> Iterator[_Share]:
     hosts, into = warm.mounting(plan), _into(plan, dataset)
     if into == "stage":
         for host in hosts:
-            yield _Share(f"warm-{dataset['name']}-{host.replace('.', '-')}", into, [host], 0, 1)
+            yield _Share(f"warm-{dataset.name}-{host.replace('.', '-')}", into, [host], 0, 1)
     if into != "workers":
         return
     before = 0
     for pool in plan.fleet["pools"].amount:
-        if dataset["name"] in plan.mounts(pool.nodes[0]):
-            name = "-".join(filter(None, ("warm", dataset["name"], pool.name)))
+        if dataset.name in plan.mounts(pool.nodes[0]):
+            name = "-".join(filter(None, ("warm", dataset.name, pool.name)))
             yield _Share(name, into, pool.nodes, before, len(hosts))
             before += len(pool.nodes)
 
@@ -123,7 +123,7 @@ def _warming(plan: Plan, dataset: PlannedDataset, share: _Share, daemonsets: Res
         f"{warm.tasks_folder(plan, share.hosts[0])}/{warm.COMMAND}",
         *("start", "--task=$(JOB)-$(JOB_UID)-$(JOB_COMPLETION_INDEX)", "--carry-out"),
         f"--share=$(JOB_COMPLETION_INDEX)+{share.before}/{share.of}",
-        *(f"--into={share.into}", f"--dataset={dataset['name']}"),
+        *(f"--into={share.into}", f"--dataset={dataset.name}"),
     ]
     made = template(plan, share.hosts, daemonsets, command, "Never")
     made["metadata"]["labels"][_EACH] = name

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from alluxio_fuse.plan.loading import load_service
+from alluxio_fuse.plan.parts import PlannedDataset, PlannedExport
 from alluxio_fuse.plan.platforms import CAPABILITIES, Capabilities
 from alluxio_fuse.plan.refusals import Finding, Refused
-from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, dump_service
+from alluxio_fuse.plan.values import Service, dump_service
 
 VERSION = 5
 _FUSE = "fuse/"

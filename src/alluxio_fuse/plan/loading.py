@@ -9,6 +9,8 @@ from alluxio_fuse.plan.intent.nodes import Aws
 from alluxio_fuse.plan.parts import (
     FleetGate,
     PlannedCache,
+    PlannedDataset,
+    PlannedExport,
     PlannedGate,
     PlannedKeeper,
     PlannedPool,
@@ -42,6 +44,8 @@ _TYPES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "stage": lambda raw: PlannedStage(**raw),
     "keeper": lambda raw: PlannedKeeper(**raw),
     "gate": _gate,
+    "datasets": lambda raw: [PlannedDataset(**one) for one in raw],
+    "exports": lambda raw: [PlannedExport(**one) for one in raw],
     "pools": lambda raw: [PlannedPool(**one) for one in raw],
     "aws": Aws.model_validate,
     "fluid": Fluid.model_validate,

@@ -91,6 +91,52 @@ class PlannedPool:
     nodes: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedDataset:
+    """A dataset as the plan of a fleet has it.
+
+    folder: in which nodes see its files, or our pods if they mount it; "" of an object store. listed_by: who makes its
+    `manifest`, a file on nodes: node, pod or controller. caches_freshness: what is left of `freshness` for Alluxio and
+    the kernel where a mount of the source keeps attributes, too. through: what its FUSE processes read, `cluster` or
+    `under_store`. mount_point: theirs; `path` is where readers read. options: properties of the namespace mount. s3,
+    oss, hdfs, marker: as declared, None where they are not. sample: how it is made, where none was named.
+    """
+
+    name: str
+    alluxio_path: str
+    source: str
+    folder: str
+    listed_by: str
+    manifest: str
+    files: int
+    bytes: int
+    writable: bool
+    freshness: str
+    caches_freshness: str
+    pin: bool
+    through: str
+    readers: dict[str, Any]
+    mount_point: str
+    path: str
+    options: dict[str, str]
+    s3: dict[str, Any] | None
+    oss: dict[str, Any] | None
+    hdfs: dict[str, Any] | None
+    marker: dict[str, Any] | None
+    unreadable_names: str
+    sample: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedExport:
+    """An export of NFS that nodes mount at `folder`; address: as mount(8) takes it."""
+
+    dataset: str
+    address: str
+    folder: str
+    options: list[str]
+
+
 def plain(amount: Any) -> Any:
     """An amount as plan.json holds it: parts of a gate that there are not are left out."""
     if isinstance(amount, list):
@@ -100,5 +146,5 @@ def plain(amount: Any) -> Any:
     if isinstance(amount, PlannedGate):
         found = asdict(amount)
         return {key: found[key] for key in found if key not in ("training", "planned") or found[key] is not None}
-    parts = PlannedCache | PlannedKeeper | PlannedPool | PlannedStage | PlannedTier
+    parts = PlannedCache | PlannedDataset | PlannedExport | PlannedKeeper | PlannedPool | PlannedStage | PlannedTier
     return asdict(amount) if isinstance(amount, parts) else amount

@@ -12,7 +12,7 @@ from alluxio_fuse.plan.intent.datasets import Nfs
 from alluxio_fuse.plan.layout import Shape
 from alluxio_fuse.plan.nfs import export_of, export_options, is_export
 from alluxio_fuse.plan.node import NodePlan
-from alluxio_fuse.plan.parts import FleetGate, PlannedGate
+from alluxio_fuse.plan.parts import FleetGate, PlannedDataset, PlannedExport, PlannedGate
 from alluxio_fuse.plan.places import mount_parent
 from alluxio_fuse.plan.pools import planned_pools
 from alluxio_fuse.plan.pvc import claim_of
@@ -21,7 +21,7 @@ from alluxio_fuse.plan.rules.caches import HIGH
 from alluxio_fuse.plan.schemes import ASKED, FOLDER, folder_of
 from alluxio_fuse.plan.sources import source_properties
 from alluxio_fuse.plan.units import format_duration, format_size
-from alluxio_fuse.plan.values import PlannedDataset, PlannedExport, Service, Value
+from alluxio_fuse.plan.values import Service, Value
 
 
 def worker_share(fleet: Fleet, plans: Mapping[str, NodePlan]) -> float:
@@ -147,33 +147,33 @@ def _datasets(fleet: Fleet) -> Value[list[PlannedDataset]]:
         dataset = named.get(shape.name)
         source = dataset.source if dataset else fleet.sample_source
         amount.append(
-            {
-                "name": shape.name,
-                "alluxio_path": f"/{shape.name}",
-                "source": source,
-                "folder": _folder(fleet, source, shape.name),
-                "listed_by": _listed_by(fleet, source),
-                "manifest": names.manifest(fleet.name, shape.name),
-                "files": shape.files,
-                "bytes": shape.size,
-                "writable": shape.writable,
-                "freshness": _freshness(shape.within),
-                "caches_freshness": _freshness(shape.caches_within),
-                "pin": shape.pin,
-                "through": "cluster" if shape.through_cluster else "under_store",
-                "readers": dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
-                "mount_point": f"{mount_parent(fleet, shape)['path']}/data",
-                "path": names.mount_point(fleet.name, shape.name),
-                "options": source_properties(dataset, writable=shape.writable) if dataset else {},
-                "s3": dataset.s3.model_dump() if dataset and dataset.s3 else None,
-                "oss": dataset.oss.model_dump() if dataset and dataset.oss else None,
-                "hdfs": dataset.hdfs.model_dump() if dataset and dataset.hdfs else None,
-                "marker": dataset.marker.model_dump() if dataset and dataset.marker else None,
-                "unreadable_names": dataset.unreadable_names if dataset else "refuse",
-                "sample": None
+            PlannedDataset(
+                name=shape.name,
+                alluxio_path=f"/{shape.name}",
+                source=source,
+                folder=_folder(fleet, source, shape.name),
+                listed_by=_listed_by(fleet, source),
+                manifest=names.manifest(fleet.name, shape.name),
+                files=shape.files,
+                bytes=shape.size,
+                writable=shape.writable,
+                freshness=_freshness(shape.within),
+                caches_freshness=_freshness(shape.caches_within),
+                pin=shape.pin,
+                through="cluster" if shape.through_cluster else "under_store",
+                readers=dataset.readers.model_dump() if dataset else {"uid": 0, "gid": 0, "mode": "0755"},
+                mount_point=f"{mount_parent(fleet, shape)['path']}/data",
+                path=names.mount_point(fleet.name, shape.name),
+                options=source_properties(dataset, writable=shape.writable) if dataset else {},
+                s3=dataset.s3.model_dump() if dataset and dataset.s3 else None,
+                oss=dataset.oss.model_dump() if dataset and dataset.oss else None,
+                hdfs=dataset.hdfs.model_dump() if dataset and dataset.hdfs else None,
+                marker=dataset.marker.model_dump() if dataset and dataset.marker else None,
+                unreadable_names=dataset.unreadable_names if dataset else "refuse",
+                sample=None
                 if dataset
                 else {"path": _folder(fleet, source, shape.name), **sample.model_dump(exclude={"name"})},
-            }
+            )
         )
     why = (
         "the generated sample: none was named" if not named else "as declared, shapes declared or counted at the source"
@@ -210,13 +210,13 @@ def _exports(fleet: Fleet) -> Value[list[PlannedExport]] | None:
         for one in mounted
         for said in [one.nfs or Nfs()]
     }
-    amount: list[PlannedExport] = [
-        {
-            "dataset": one.name,
-            "address": export.address,
-            "folder": names.export_folder(fleet.name, *export),
-            "options": parts[one.name].amount,
-        }
+    amount = [
+        PlannedExport(
+            dataset=one.name,
+            address=export.address,
+            folder=names.export_folder(fleet.name, *export),
+            options=parts[one.name].amount,
+        )
         for one in mounted
         if (export := export_of(one.source))
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from alluxio_fuse.plan.parts import plain
 
@@ -50,48 +50,6 @@ Service = dict[str, Value[Any]]
 """The planned values of one service on one node."""
 Amounts = dict[str, Any]
 """The same without their reasons."""
-
-
-class PlannedDataset(TypedDict):
-    """A dataset as the plan of a fleet has it.
-
-    folder: in which nodes see its files, or our pods if they mount it; "" of an object store. listed_by: who makes its
-    `manifest`, a file on nodes: node, pod or controller. caches_freshness: what is left of `freshness` for Alluxio and
-    the kernel where a mount of the source keeps attributes, too. sample: how it is made, where none was named.
-    """
-
-    name: str
-    alluxio_path: str
-    source: str
-    folder: str
-    listed_by: str
-    manifest: str
-    files: int
-    bytes: int
-    writable: bool
-    freshness: str
-    caches_freshness: str
-    pin: bool
-    through: str
-    readers: Amounts
-    mount_point: str
-    path: str
-    options: dict[str, str]
-    s3: Amounts | None
-    oss: Amounts | None
-    hdfs: Amounts | None
-    marker: Amounts | None
-    unreadable_names: str
-    sample: Amounts | None
-
-
-class PlannedExport(TypedDict):
-    """An export of NFS that nodes mount at `folder`; address: as mount(8) takes it."""
-
-    dataset: str
-    address: str
-    folder: str
-    options: list[str]
 
 
 def dump_service(service: Service) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _service_manager(plan: Plan, host: str, facts: Mapping[str, Any]) -> Iterato
         yield Finding(
             f"{host}: service manager",
             facts["service_manager"],
-            f"{export['address']} is mounted by a unit of systemd",
+            f"{export.address} is mounted by a unit of systemd",
             "use a node that systemd started; or mount the export yourself, and write file:///<mount point>",
         )
     if not plan.capabilities.runs_cluster:

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from alluxio_fuse.plan import Plan
-from alluxio_fuse.plan.parts import PlannedCache
+from alluxio_fuse.plan.parts import PlannedCache, PlannedDataset
 from alluxio_fuse.plan.pvc import is_claim
 from alluxio_fuse.plan.units import format_size
-from alluxio_fuse.plan.values import Amounts, PlannedDataset, amounts
+from alluxio_fuse.plan.values import Amounts, amounts
 from alluxio_fuse.status.services import BEHIND, DOWN, Service
 
 #: Options that the kernel tells of a mount; the others are known to the FUSE process alone.
@@ -71,7 +71,7 @@ def judge(
     masters = plan.fleet["masters"].amount if plan.capabilities.runs_cluster else []
     layers = _layers(cluster, _sources(plan), masters, len(plan.each("worker")))
     services = sorted(services, key=lambda one: (one["node"], one["name"]))
-    datasets = {one["name"]: one for one in plan.datasets}
+    datasets = {one.name: one for one in plan.datasets}
     mounts = [
         _mounted(host, datasets[name], amounts(fuse), seen, layers)
         for host, seen in sorted(hosts.items())
@@ -136,7 +136,7 @@ def _layers(cluster: Mapping[str, Any], sources: set[str], masters: Sequence[str
 def _sources(plan: Plan) -> set[str]:
     """Paths in Alluxio at which sources are mounted. A claim is below Fluid's root, which is a folder of its pods."""
     by_fluid = plan.capabilities.by_fluid
-    return {"/" if by_fluid and is_claim(one["source"]) else one["alluxio_path"] for one in plan.datasets}
+    return {"/" if by_fluid and is_claim(one.source) else one.alluxio_path for one in plan.datasets}
 
 
 def _away(hosts: Mapping[str, Mapping[str, Any] | None]) -> Iterator[tuple[str, str, str]]:
@@ -151,8 +151,8 @@ def _mounted(
     host: str, dataset: PlannedDataset, fuse: Amounts, seen: Mapping[str, Any] | None, layers: Mapping[str, str]
 ) -> Mounted:
     cache: PlannedCache = fuse["client_cache"]
-    name, cached = dataset["name"], cache.size if cache.enabled else 0
-    about = {"node": host, "name": name, "cache_bytes": cached, "bytes": dataset["bytes"]}
+    name, cached = dataset.name, cache.size if cache.enabled else 0
+    about = {"node": host, "name": name, "cache_bytes": cached, "bytes": dataset.bytes}
     if seen is None:
         return Mounted(**about, state="unreachable", layer="node", why="Ansible does not reach it")
     one = seen[name]

@@ -58,9 +58,7 @@ def kubernetes(
     return Kubernetes(
         parents=targets.mount_parents(plan, host),
         owned=targets.mount_folders(plan, host, _ROLE),
-        components={
-            one["name"]: names.component(f"{pods.FUSE}{one['name']}", plan.pool(host)) for one in plan.datasets
-        },
+        components={one.name: names.component(f"{pods.FUSE}{one.name}", plan.pool(host)) for one in plan.datasets},
         ca_files=containers.ca_files(plan),
         values=values.chart_values(plan, secrets, addresses, digest) if nodes is not None else None,
         examples={} if plan.capabilities.by_fluid else readable.examples(plan),

@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +50,13 @@ def fuse(dataset: str, **cache: Any) -> dict[str, Any]:
 
 
 def dataset(name: str, source: str, **more: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "source": source,
-        "writable": False,
-        "freshness": "immutable",
-        "caches_freshness": "immutable",
-        "readers": {"uid": 0, "gid": 2000, "mode": "0750"},
-        "options": {},
-        "s3": None,
-        "oss": None,
-        "marker": None,
-        **more,
-    }
+    return {"name": name, "source": source, "readers": {"uid": 0, "gid": 2000, "mode": "0750"}, **more}
+
+
+def say(plan: Plan, index: int, **said: Any) -> None:
+    """Plan a dataset otherwise."""
+    datasets = plan.fleet["datasets"].amount
+    datasets[index] = replace(datasets[index], **said)
 
 
 @pytest.fixture
@@ -136,15 +131,15 @@ def test_datasets(plan: Plan) -> None:
 
 def test_oss_may_have_a_token(plan: Plan) -> None:
     """Whether the Secret has one shows in the Secret alone."""
-    plan.fleet["datasets"].amount[0]["oss"] = {"endpoint": "https://oss-x.aliyuncs.com", "region": "x"}
+    say(plan, 0, oss={"endpoint": "https://oss-x.aliyuncs.com", "region": "x"})
     imagenet, lake = chart_values(plan, {"imagenet": "imagenet-keys"})["datasets"]
     assert imagenet["credentials"]["securityToken"] == "security_token"
     assert "credentials" not in lake
 
 
 def test_an_anonymous_dataset_needs_no_secret(plan: Plan) -> None:
-    options = plan.fleet["datasets"].amount[0]["options"]
-    plan.fleet["datasets"].amount[0]["options"] = {**options, **UNSIGNED}
+    options = plan.datasets[0].options
+    say(plan, 0, options={**options, **UNSIGNED})
     imagenet, lake = chart_values(plan)["datasets"]
     assert (imagenet["s3"], imagenet["options"]) == ({"anonymous": True}, options)
     assert "credentials" not in imagenet
@@ -153,7 +148,7 @@ def test_an_anonymous_dataset_needs_no_secret(plan: Plan) -> None:
 
 def test_the_marker_of_a_shared_filesystem_is_proven_by_pods(plan: Plan) -> None:
     marker = {"file": ".dataset", "sha256": "0" * 64}
-    plan.fleet["datasets"].amount[1]["marker"] = marker
+    say(plan, 1, marker=marker)
     lake = chart_values(plan)["datasets"][1]
     assert lake["volume"] == {"hostPath": "/mnt/lustre/lake", "marker": marker}
 

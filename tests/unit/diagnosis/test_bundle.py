@@ -107,7 +107,7 @@ def test_every_service_is_asked_for_its_log_and_for_what_it_runs_with(example: P
     }
     pages = parts.addresses(example, host, {}, asks_for_all=True)
     assert {one["path"].rpartition("-")[2] for one in pages} == {"metrics.json", "report.json"}
-    mount_points = [one["mount_point"] for one in example.fleet["datasets"].amount]
+    mount_points = [one.mount_point for one in example.fleet["datasets"].amount]
     assert not [one for one in asked["commands"] if set(one["argv"]) & {*mount_points}]
 
 

@@ -88,7 +88,7 @@ def test_pods_mount_the_claim_and_nodes_see_nothing_of_it() -> None:
     (dataset,) = chart_values(made)["datasets"]
     assert dataset["volume"] == {"claim": "nfs", "subPath": "train"}
     assert "source" not in dataset
-    assert made.datasets[0]["folder"] == "/sources/imagenet"
+    assert made.datasets[0].folder == "/sources/imagenet"
     for seen_by in (made, planned(alluxio_kubernetes={"node_access": False})):
         (target,) = targets(seen_by, "node-0")
         assert target["folder"] == ""

@@ -49,14 +49,14 @@ def test_keys_and_anonymous_are_refused_together(finding: Any) -> None:
 
 def test_services_sign_nothing() -> None:
     made = plan(local(alluxio_datasets=[dataset(s3={"anonymous": True})]))
-    assert made.datasets[0]["options"].items() >= UNSIGNED.items()
+    assert made.datasets[0].options.items() >= UNSIGNED.items()
     assert "should be read with keys" not in str(made.warnings)
 
 
 @pytest.mark.parametrize("said", [None, {}, {"anonymous": False}])
 def test_services_sign_with_the_keys(said: dict[str, Any] | None) -> None:
     made = plan(local(alluxio_datasets=[dataset(s3=said)]))
-    assert not UNSIGNED.keys() & made.datasets[0]["options"].keys()
+    assert not UNSIGNED.keys() & made.datasets[0].options.keys()
     assert "should be read with keys" in str(made.warnings)
 
 

@@ -120,7 +120,7 @@ def check_media(made: Plan, name: str) -> None:
             room = service["tmpfs_memory"].amount if volume else sizes[cache.path.rpartition("/")[0]]
             assert cache.size <= room
     held = made.fleet["residency"].amount
-    total = sum(dataset["bytes"] for dataset in made.fleet["datasets"].amount)
+    total = sum(dataset.bytes for dataset in made.fleet["datasets"].amount)
     quotas = sum(t.quota for s in made.nodes.values() if "worker" in s for t in s["worker"]["tiers"].amount)
     for shares in held.values():
         assert all(0 <= share <= 1 for share in shares.values())

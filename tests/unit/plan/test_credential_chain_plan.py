@@ -41,7 +41,7 @@ def told(service: dict[str, Any]) -> dict[str, str]:
 
 
 def test_a_mount_has_no_key_so_that_services_look_for_one() -> None:
-    options = plan(local(alluxio_datasets=[dataset()])).datasets[0]["options"]
+    options = plan(local(alluxio_datasets=[dataset()])).datasets[0].options
     assert not [name for name in options if "key" in name.lower() or "signer" in name]
 
 

@@ -12,7 +12,7 @@ from alluxio_fuse.plan import Plan, Refused, plan
 from alluxio_fuse.plan.document import VERSION
 from alluxio_fuse.plan.intent.clusters import Kubernetes
 from alluxio_fuse.plan.loading import load_service
-from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedGate
+from alluxio_fuse.plan.parts import FleetGate, PlannedCache, PlannedDataset, PlannedExport, PlannedGate
 from alluxio_fuse.plan.values import dump_service
 from alluxio_fuse.plan.views.amounts import amounts
 from alluxio_fuse.plan.views.deployment import deployment
@@ -79,6 +79,19 @@ def test_a_plan_is_saved_with_all_parts_in_their_order() -> None:
     assert made["fleet"]["kubernetes"]["amount"] == Kubernetes().model_dump() | {"namespace": "alluxio-fuse"}
 
 
+def test_datasets_and_exports_have_their_type_and_are_saved_as_before() -> None:
+    said = {"name": "set", "source": "nfs://filer/set", "files": 10, "bytes": "1Gi"}
+    made = plan(fleet(1, {"alluxio_platform": "containers", "alluxio_datasets": [said]}))
+    saved = json.loads(json.dumps(made.dump()))
+    (dataset,), (export,) = (saved["fleet"][key]["amount"] for key in ("datasets", "exports"))
+    assert list(dataset)[:3] == ["name", "alluxio_path", "source"]
+    assert {key for key, amount in dataset.items() if amount is None} == {"s3", "oss", "hdfs", "marker", "sample"}
+    assert list(export) == ["dataset", "address", "folder", "options"]
+    loaded = Plan.load(saved)
+    assert loaded.datasets == made.datasets == [PlannedDataset(**dataset)]
+    assert loaded.exports == made.exports == [PlannedExport(**export)]
+
+
 def test_what_ansible_gets_of_a_plan_is_plain() -> None:
     made = plan(V100)
     for found in (amounts(made, "node-0"), deployment(made, "node-0"), targets.gate(made, "node-0")):
@@ -102,6 +115,7 @@ def test_a_dataset_may_be_called_as_a_part_is() -> None:
         ({"notes": []}, ("no whole plan", "'notes'")),
         ({"fleet": {"gate": VALUE | {"amount": {"speed": 1}}}}, ("no whole plan", "'speed'")),
         ({"fleet": {"kubernetes": VALUE | {"amount": {"pods": 1}}}}, ("no whole plan", "pods")),
+        ({"fleet": {"datasets": VALUE | {"amount": [{"name": "a"}]}}}, ("no whole plan", "'source'")),
         ({"fleet": {"tiers": VALUE | {"amount": [1]}}}, ("no whole plan",)),
     ],
 )

@@ -102,7 +102,7 @@ def test_datasets(finding: Any, changes: dict[str, Any], path: str, remedy: str)
 
 @pytest.mark.parametrize("endpoint", ["https://minio:9000", "http://minio:9000/", "http://[fd00::1]:9000", "", None])
 def test_endpoints_that_are_right(planned: Any, endpoint: str | None) -> None:
-    keys = planned(with_dataset(s3={"endpoint": endpoint})).fleet["datasets"].amount[0]["options"]
+    keys = planned(with_dataset(s3={"endpoint": endpoint})).fleet["datasets"].amount[0].options
     assert keys.get("alluxio.underfs.s3.endpoint", "") == (endpoint or "").rstrip("/")
 
 

@@ -21,7 +21,7 @@ def dataset(**said: Any) -> dict[str, Any]:
 def test_what_is_planned() -> None:
     made = plan(dataset(hdfs={"web": f"{WEB['web']}/"}))
     (one,) = made.datasets
-    assert (one["source"], one["options"], one["writable"], one["hdfs"]) == (SOURCE, {}, False, WEB)
+    assert (one.source, one.options, one.writable, one.hdfs) == (SOURCE, {}, False, WEB)
     assert not any("keys" in str(warning) for warning in made.warnings)
 
 

@@ -39,7 +39,7 @@ def test_every_property_is_known(hosts: dict[str, Any]) -> None:
     made = plan(hosts)
     keys = {key for host in made.nodes.values() for service in host.values() if "properties" in service
             for key in service["properties"].amount}  # fmt: skip
-    keys |= {key for dataset in made.fleet["datasets"].amount for key in dataset["options"]}
+    keys |= {key for dataset in made.fleet["datasets"].amount for key in dataset.options}
     assert not [key for key in keys if not is_known(key, "2.9.6")]
 
 

@@ -58,8 +58,8 @@ def test_nodes_mount_it_read_only_and_services_see_a_folder() -> None:
     (unit,) = export_mounts(made).units
     assert (unit.address, unit.folder) == ("filer.example:/export/imagenet", FOLDER)
     assert unit.options.split(",")[:3] == ["ro", "nosuid", "nodev"]
-    assert made.datasets[0]["folder"] == FOLDER
-    assert made.datasets[0]["listed_by"] == "node"
+    assert made.datasets[0].folder == FOLDER
+    assert made.datasets[0].listed_by == "node"
     (target,) = targets(made, "node-0")
     assert target["folder"] == FOLDER
     workers = [one for one in containers.containers(made, "node-0") if one["under_store"]]
@@ -126,7 +126,7 @@ def test_what_the_client_keeps_counts_towards_freshness(within: str, platform: d
     assert stale <= declared
     assert "NFS client" in made.fleet["staleness"].parts["imagenet"].why
     exports = made.fleet.get("exports")
-    mounted = next((o for o in exports.amount[0]["options"] if o.startswith("actimeo=")), "") if exports else ""
+    mounted = next((o for o in exports.amount[0].options if o.startswith("actimeo=")), "") if exports else ""
     keeps = int(mounted.partition("=")[2] or 60)
     fuse = made.nodes["node-0"]["fuse/imagenet"]["mount_options"].amount
     kernel = int(next(o for o in fuse if o.startswith("attr_timeout=")).partition("=")[2])

@@ -21,12 +21,12 @@ def dataset(**said: Any) -> dict[str, Any]:
 def test_what_alluxio_is_told() -> None:
     made = plan(dataset())
     (one,) = made.datasets
-    assert one["options"] == {
+    assert one.options == {
         "fs.oss.endpoint": OSS["endpoint"],
         "fs.oss.region": "cn-hangzhou",
         "alluxio.underfs.oss.default.mode": "0555",
     }
-    assert (one["writable"], one["oss"], one["s3"]) == (False, OSS, None)
+    assert (one.writable, one.oss, one.s3) == (False, OSS, None)
     assert made.nodes["localhost"]["fuse/set"]["properties"].amount["alluxio.fuse.special.command.enabled"] == "true"
     assert any("keys that can only read and list this prefix" in str(one) for one in made.warnings)
 

@@ -82,7 +82,7 @@ def test_without_a_listing_smaller_files_come_first(means: list[int]) -> None:
 
 def test_sets_of_the_same_files_and_bytes_take_what_their_own_files_take() -> None:
     alike, mixed = of(ALIKE), of(MIXED)
-    assert [(one["files"], one["bytes"]) for made in (alike, mixed) for one in made.datasets] == [(FILES, BYTES)] * 2
+    assert [(one.files, one.bytes) for made in (alike, mixed) for one in made.datasets] == [(FILES, BYTES)] * 2
     gets = [made.fleet["under_store"].amount["data"]["first_epoch"]["gets"] for made in (alike, mixed)]
     assert gets == [10_000, 9_990 + 10 + 19_001_000_000 // BLOCK]
     pages = [20_000, 9_990 + 10 + 19_001_000_000 // PAGE]

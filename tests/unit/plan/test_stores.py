@@ -59,7 +59,7 @@ def test_what_stands_before_an_at_is_not_repeated(finding: Any) -> None:
 def test_settings_of_every_store_are_planned(store: Any) -> None:
     said = yaml.safe_load(store.settings.replace("<region>", "eu-1").replace("<account>", "a1"))
     (made,) = plan(dataset("s3://bucket/x", s3=said)).datasets
-    options = made["options"]
+    options = made.options
     assert options.get("alluxio.underfs.s3.endpoint") == said.get("endpoint")
     assert options["alluxio.underfs.s3.endpoint.region"] == said["region"]
     assert ("alluxio.underfs.s3.disable.dns.buckets" in options) is (store.bucket_in == "path")

@@ -17,7 +17,7 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
     mount_root, kubernetes: {node_access, claims: {folder: claim}, exports: {folder: {server, path}}, ...}}.
     """
     node = plan.nodes[host]["node"]
-    cluster, sources = plan.fleet.get("kubernetes"), {one["name"]: one["source"] for one in plan.datasets}
+    cluster, sources = plan.fleet.get("kubernetes"), {one.name: one.source for one in plan.datasets}
     return {
         "name": plan.name,
         "platform": plan.platform,
@@ -39,4 +39,4 @@ def deployment(plan: Plan, host: str) -> dict[str, Any]:
 
 def _fluid(plan: Plan) -> dict[str, Any]:
     """What is one thing in Fluid: {runtime, dataset}."""
-    return {"runtime": plan.fleet["fluid"].amount.runtime, "dataset": plan.datasets[0]["name"]}
+    return {"runtime": plan.fleet["fluid"].amount.runtime, "dataset": plan.datasets[0].name}

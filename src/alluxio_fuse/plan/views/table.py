@@ -57,7 +57,7 @@ def _table(title: str, columns: Iterable[str], left: int = 1) -> Table:
 def _datasets(fleet: Amounts) -> Table:
     table = _table("datasets", ["name", "source", "files", "size", "cached", "workers", "GETs", "stale for"], left=2)
     for dataset in fleet["datasets"]:
-        name = dataset["name"]
+        name = dataset.name
         held, cost, stale = (
             fleet["residency"][name],
             fleet["under_store"][name]["first_epoch"],
@@ -65,9 +65,9 @@ def _datasets(fleet: Amounts) -> Table:
         )
         table.add_row(
             name,
-            dataset["source"],
-            f"{dataset['files']:,}",
-            format_size(dataset["bytes"]),
+            dataset.source,
+            f"{dataset.files:,}",
+            format_size(dataset.bytes),
             f"{held['client_cache']:.0%}",
             f"{held['worker']:.0%}",
             f"{cost['gets']:,}",
