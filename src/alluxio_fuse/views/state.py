@@ -51,7 +51,7 @@ def paths_in_workers(plan: Plan) -> list[str]:
     """Paths in Alluxio of the datasets that our workers may hold; of its own, Fluid tells in its own columns."""
     if plan.capabilities.by_fluid:
         return []
-    return [one["alluxio_path"] for one in plan.datasets if one["through"] == "cluster"]
+    return [one.alluxio_path for one in plan.datasets if one.through == "cluster"]
 
 
 def status_table(result: Mapping[str, Any], held: Mapping[str, int | None]) -> str:

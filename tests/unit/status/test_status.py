@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import cluster_status
 from ansible_collections.alluxio.fuse.plugins.modules import workers_hold
+from fleets import IMAGENET, filesystem, fleet
 from planned import plan_of
 
 from alluxio_fuse.kubernetes.pods import COMPONENT
+from alluxio_fuse.plan import plan
 from alluxio_fuse.status import judge, services, table
+from alluxio_fuse.views import state
 
 PAGES = {"medium": "memory", "path": "/pages", "page_size": 2**20}
 NODES = {
@@ -157,6 +160,23 @@ File Size     In Alluxio       Path
 def test_the_master_is_asked_what_workers_hold(cli: str, held: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_hold, "ANSWER_S", 0.5)
     assert workers_hold.ask(["sh", "-c", cli, "cli"], "/bucket") == held
+
+
+@pytest.mark.parametrize(
+    ("said", "paths"),
+    [
+        ({}, ["/imagenet"]),
+        ({"alluxio_platform": "fluid"}, []),
+        ({"alluxio_platform": "host", "through": "under_store", "stage": "require"}, []),
+    ],
+    ids=["ours", "of Fluid", "none"],
+)
+def test_whose_bytes_workers_may_hold(said: dict[str, Any], paths: list[str]) -> None:
+    platform = {key: value for key, value in said.items() if key.startswith("alluxio_")}
+    dataset = IMAGENET | {key: value for key, value in said.items() if key not in platform}
+    disks = [filesystem("/", 900)]
+    made = plan(fleet(2, {**platform, "alluxio_datasets": [dataset]}, memory=512, cpus=96, filesystems=disks))
+    assert state.paths_in_workers(made) == paths
 
 
 def test_a_dataset_whose_name_ends_alike_is_another() -> None:
