@@ -38,7 +38,7 @@ def _label_value(text: str) -> str:
 
 
 class FilterModule:
-    """Filters of role nvidia."""
+    """Filters of role platform_kubernetes."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names of the filters and what they call."""
