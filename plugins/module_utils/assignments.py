@@ -69,25 +69,29 @@ def unread(folder: str) -> list[str]:
 
 @contextmanager
 def alone(folder: str, patience: float = float("inf")) -> Iterator[None]:
-    """Nobody else stages on this node meanwhile; BusyError where somebody does for so many seconds."""
+    """Nobody else stages on this node meanwhile; BusyError where somebody does for so many seconds.
+
+    Who waits for ever is next in turn. Who does not looks each AGAIN_S, so others rest between two slices of theirs.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    until = time.monotonic() + patience
     try:
-        while not _is_taken(handle):
-            if time.monotonic() > until:
-                raise BusyError
-            time.sleep(AGAIN_S)
+        if patience == float("inf"):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        else:
+            _take(handle, time.monotonic() + patience)
         yield
     finally:
         os.close(handle)
 
 
-def _is_taken(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _take(handle: int, until: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise BusyError from None
+        time.sleep(AGAIN_S)
 
 
 def _keep_chosen(file: Path, chosen: str) -> str:

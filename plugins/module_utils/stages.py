@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -211,10 +212,11 @@ def seen(folder: str, path: str) -> dict[str, Any]:
 
 
 def _opens_directly(files: Path, path: str) -> bool | None:
-    """Of one of the files that a path shows from a copy."""
+    """Of one of the files that a path shows from a copy; those that are being copied have no name there yet."""
     for root, _, names in os.walk(files):
         for name in names:
-            return compositions.opens_directly(str(Path(path) / Path(root, name).relative_to(files)))
+            with suppress(FileNotFoundError):
+                return compositions.opens_directly(str(Path(path) / Path(root, name).relative_to(files)))
     return None
 
 

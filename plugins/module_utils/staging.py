@@ -364,7 +364,8 @@ class _Copier:
             if about.st_size != wanted:
                 raise WrongBytesError(f"it has {about.st_size} bytes, and the manifest says {wanted}")
             if not known and _is_of_another_time(row, about):
-                raise WrongBytesError("it was written again since the manifest was made")
+                times = f"it has the time {_time(about.st_mtime)}, and the manifest says {_time(row['mtime'])}"
+                raise WrongBytesError(f"{times}: it was written again")
             written.truncate(wanted)  # a tmpfs with huge=within_size gives large pages to what is large
             digest = _copy_bytes(read, written.fileno(), self._pace, reader.algorithm_of(known))
             if written.tell() != wanted or (known and digest != known):
@@ -411,6 +412,10 @@ class _Copier:
 def _is_of_another_time(row: dict[str, Any], about: os.stat_result) -> bool:
     """Whether a file's time is not the manifest's; stores that keep none tell none, and a link has its target's."""
     return row["type"] == "file" and row.get("mtime") not in (None, int(about.st_mtime))
+
+
+def _time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _give(path: str, rights: Rights, may: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -148,6 +149,7 @@ def _keep(work: Work, wanted: Wanted) -> dict[str, str]:
         try:
             with assignments.alone(work.node.assignments):
                 kept = stages.keep(wanted, SLICE_S)
+            time.sleep(2 * assignments.AGAIN_S)  # a run that looks now and then gets in, too
         except (stages.NotMountedError, compositions.InUseError, OSError, RuntimeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 return {"": f"{wanted.folder} is full"}

@@ -220,9 +220,10 @@ def _right(module: AnsibleModule, answer: dict[str, Any], copied: stages.Kept | 
 def absent(module: AnsibleModule) -> dict[str, Any]:
     """Unmounts; the module's answer."""
     path, in_use, kept = module.params["path"], module.params["in_use"], module.params["assignments"]
+    seconds = module.params["seconds"] or float("inf")
     if module.check_mode or not Path(kept).is_dir():
         return {"changed": compositions.withdraw(path, in_use=in_use, look=module.check_mode)}
-    with assignments.alone(kept):
+    with assignments.alone(kept, seconds):
         changed = compositions.withdraw(path, in_use=in_use)
         assignments.unassign(kept, path)
     return {"changed": changed}

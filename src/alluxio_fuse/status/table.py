@@ -45,7 +45,7 @@ def render(status: Status, held: Mapping[str, int | None] = {}) -> str:
 def _in_workers(status: Status, held: Mapping[str, int | None]) -> Iterator[str]:
     sizes = {f"/{one.name}": one.bytes for one in status.mounts}
     for path, size in held.items():
-        told = "the master did not tell" if size is None else _of(size, sizes[path])
+        told = "the master did not tell" if size is None else _of(size, sizes.get(path, 0))
         yield f"of {path[1:]}  {told}"
 
 
@@ -65,5 +65,4 @@ def _mounts(mounts: list[Mounted]) -> Table:
 
 
 def _of(part: int, whole: int) -> str:
-    share = f", {part / whole:.0%}" if whole else ""
-    return f"{format_size(part)} of {format_size(whole)}{share}"
+    return f"{format_size(part)} of {format_size(whole)}, {part / whole:.0%}" if whole else format_size(part)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.alluxio.fuse.plugins.action import stage as stage_action
 from ansible_collections.alluxio.fuse.plugins.module_utils import assignments, staging
 from ansible_collections.alluxio.fuse.plugins.modules import stage
+from bundle import until
 from manifests import save
 
 
@@ -56,6 +58,32 @@ def test_a_copy_is_made_once_and_compared_after_a_restart(said: dict[str, Any]) 
     assert (Path(said["path"]) / "train/7").read_bytes() == bytes([7]) * 100
     assert staging.digest_of(str(file)) is not None
     assert not present(said)["changed"]
+
+
+def test_who_waits_for_ever_stands_in_line(tmp_path: Path) -> None:
+    """The kernel wakes it between two slices of another. One that only looks now and then would hardly ever get in."""
+    folder = str(tmp_path)
+    inode = f":{tmp_path.stat().st_ino} "
+
+    def waits() -> bool:
+        return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
+
+    def wait() -> None:
+        with assignments.alone(folder):
+            pass
+
+    with ThreadPoolExecutor() as pool, assignments.alone(folder):
+        waiter = pool.submit(wait)
+        until("it stands in line", waits, 30)
+        assert not waiter.done()
+
+
+def test_who_removes_a_copy_says_that_it_waits(said: dict[str, Any]) -> None:
+    Path(said["assignments"]).mkdir()
+    module: Any = SimpleNamespace(params={**said, "seconds": 0.1}, check_mode=False)
+    with assignments.alone(said["assignments"]), pytest.raises(assignments.BusyError):
+        stage.absent(module)
+    assert not stage.absent(module)["changed"]
 
 
 @pytest.mark.parametrize("window", [None, {"place": 0, "windows": 2}])

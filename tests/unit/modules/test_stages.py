@@ -390,6 +390,20 @@ def test_whether_a_copy_opens_past_the_page_cache(
     assert Path(one).is_file()
 
 
+def test_what_is_being_copied_is_not_opened_by_who_looks(part: stages.Wanted) -> None:
+    """It has no name in what the path shows yet."""
+    stages.keep(part)
+    (generation,) = staged_generations(part)
+    files = generation / generations.FILES
+    shown = sorted(copies(part))
+    (files / f"{staging.PART}0-0").write_bytes(b"half")
+    for name in shown[1:]:
+        (files / name).unlink()
+    assert stages.seen(part.folder, part.path)["direct"] is True
+    (files / shown[0]).unlink()
+    assert stages.seen(part.folder, part.path)["direct"] is None
+
+
 def test_a_copy_of_more_files_than_there_are_inodes_is_not_begun(tight: stages.Wanted) -> None:
     medium = str(Path(tight.folder).parent)
     subprocess.run(["mount", "-o", "remount,nr_inodes=10", medium], check=True)

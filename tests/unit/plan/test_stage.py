@@ -325,6 +325,22 @@ def test_of_a_part_the_rest_has_the_bounds_of_mount_and_network() -> None:
     most = finding(fast("auto", nvme=2300, network=1000))
     assert "FUSE mount" not in most
     assert re.search(r"\d+% of kits comes from other nodes", most)
+    assert "a larger medium in alluxio_cache_tiers: 2.13Ti per node hold a whole copy" in most
+
+
+def test_a_copy_on_a_disk_that_rotates_is_no_faster_than_it() -> None:
+    """The whole set, and a part of it whose rest workers have on the same disk."""
+    kits = {"name": "kits", "source": "s3://bucket/kits", "files": 1000, "bytes": "200Gi"}
+    said = {"alluxio_gate": {"mb_per_s": 700}, "alluxio_cache_tiers": [{**TIERS[1], "medium": "hdd"}, TIERS[0]]}
+
+    def planned_on(nvme: float, **dataset: str) -> Plan:
+        disks = [filesystem("/", 200), filesystem("/mnt/nvme", nvme, rotational=True)]
+        hosts = fleet(2, {**said, "alluxio_datasets": [kits | dataset]}, memory=96, cpus=64, filesystems=disks)
+        return plan(of_node(hosts, layers=True))
+
+    for nvme, stage in ((500, "require"), (220, "auto")):
+        with pytest.raises(Refused, match="kits is read from a disk that rotates: at most about 300 MB/s"):
+            planned_on(nvme, stage=stage)
 
 
 def test_what_every_node_stages_workers_need_not_hold() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,23 @@ def test_a_playbook_is_refused_only_where_its_platform_lacks_it(platform: str, t
     refused = {one for one in asking if f"refused {one}: alluxio_platform: {platform}: " in done.stdout}
     assert refused == lacks.keys()
     assert done.stdout.count("refused ") == len(refused), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("hosts", "asked"), [("all", "m1"), ("gpu_nodes", "m1"), ("all:!m1", "m2")], ids=["all", "no master", "one of them"]
+)
+def test_where_alluxio_runs_in_containers_its_command_line_is_a_masters(hosts: str, asked: str, tmp_path: Path) -> None:
+    """Whichever host a play begins with."""
+    inventory = "[gpu_nodes]\ng1\ng2\n[masters]\nm1\nm2\n[all:vars]\nansible_connection=local\n"
+    (tmp_path / "hosts").write_text(inventory)
+    options = {"name": "x", "state_dir": "/x", "plan": {}, "image": "x", "credentials": {}, "under_readers": False}
+    said = {f"platform_{key}": value for key, value in (options | {"backup_dir": ""}).items()}
+    tasks = [
+        {"ansible.builtin.include_role": {"name": "platform_containers", "tasks_from": "endpoints"}, "vars": said},
+        {"ansible.builtin.debug": {"msg": "asked {{ platform_containers_found.cli.host }}."}},
+    ]
+    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": hosts, "gather_facts": False, "tasks": tasks}]))
+    command = [f"{sys.prefix}/bin/ansible-playbook", "-i", str(tmp_path / "hosts"), str(tmp_path / "play.yml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert set(re.findall(r"asked (\w+)\.", done.stdout)) == {asked}

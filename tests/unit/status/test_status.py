@@ -138,6 +138,8 @@ def test_what_workers_hold_of_each_dataset() -> None:
     (one,) = [line.strip() for line in lines if line.strip().startswith("of ")]
     assert one == "of imagenet  512Mi of 1Gi, 50%"
     assert "of imagenet  the master did not tell" in table.render(judged(), {"/imagenet": None})
+    nobody = judge.judge(PLAN, {}, [], {"masters": {"n1:19999": MASTER}, "workers": {}})
+    assert "of imagenet  512Mi" in table.render(nobody.model_copy(update={"mounts": []}), {"/imagenet": 2**29})
 
 
 #: What `alluxio fs du -s` of 2.9.6 writes.
@@ -159,7 +161,11 @@ File Size     In Alluxio       Path
 )
 def test_the_master_is_asked_what_workers_hold(cli: str, held: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_hold, "ANSWER_S", 0.5)
-    assert workers_hold.ask(["sh", "-c", cli, "cli"], "/bucket") == held
+    assert workers_hold.ask(["sh", "-c", cli, "cli"], ["/bucket", "/other"]) == {"/bucket": held, "/other": None}
+
+
+def test_without_a_command_nobody_tells() -> None:
+    assert workers_hold.ask(["/nonexistent/podman"], ["/bucket"]) == {"/bucket": None}
 
 
 @pytest.mark.parametrize(

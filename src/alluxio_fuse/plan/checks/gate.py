@@ -2,6 +2,7 @@
 
 from alluxio_fuse.plan.fleet import Fleet
 from alluxio_fuse.plan.intent.parts import Medium
+from alluxio_fuse.plan.layout import Shape, Space
 from alluxio_fuse.plan.node import NodePlan
 from alluxio_fuse.plan.problems import Problems
 from alluxio_fuse.plan.rules.gate import HDD_CEILING, MOUNT_CEILING, SSD_ORDINARY
@@ -58,7 +59,9 @@ def check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
                 f"{wanted:,.0f} MB/s",
                 f"{remote:.0%} of {shape.name} comes from other nodes: {remote * wanted:,.0f} MB/s over a network of"
                 f" {speed / 8:,.0f} MB/s ({speed} Mb/s)",
-                f"a client cache that holds {1 - speed / 8 / wanted:.0%} of the set: "
+                f"a larger medium in alluxio_cache_tiers: {format_size(shape.size)} per node hold a whole copy"
+                if planned.layout.staged(shape.name)
+                else f"a client cache that holds {1 - speed / 8 / wanted:.0%} of the set: "
                 f"{format_size(shape.cache_need)} per node hold all of it",
                 "gate_reachable",
             )
@@ -66,14 +69,10 @@ def check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
 
 def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, problems: Problems) -> None:
     """A disk that rotates has a bound that everybody knows; how fast an SSD is, only a measurement tells."""
-    tiers = planned.layout.tiers
     for shape in fleet.shapes:
-        stage = planned.layout.stages.get(shape.name)
-        space = stage.space if stage and stage.share == 1 else planned.layout.client_caches[shape.name].space
-        medium = (
-            space.medium if space else max((tier.space.medium for tier in tiers), key=SLOWEST.index, default="memory")
-        )
-        ceiling = HDD_CEILING * (1 if space else len(tiers))
+        spaces = _read_from(planned, shape)
+        medium = max((space.medium for space in spaces), key=SLOWEST.index, default="memory")
+        ceiling = HDD_CEILING * len(spaces)
         if medium == "hdd" and wanted > ceiling:
             problems.refuse(
                 f"{planned.example}: {variable}",
@@ -88,3 +87,13 @@ def _check_media(fleet: Fleet, planned: NodePlan, wanted: float, variable: str, 
                 f"{shape.name} is read from an ssd: {wanted:,.0f} MB/s are more than one PCIe 3 drive gives"
                 f" ({SSD_ORDINARY:,.0f} MB/s), and its speed is not known here",
             )
+
+
+def _read_from(planned: NodePlan, shape: Shape) -> list[Space]:
+    """The media that hold a dataset for a node: its copy's, and where that is not whole, client cache's or worker's."""
+    stage, cache = planned.layout.stages.get(shape.name), planned.layout.client_caches[shape.name]
+    found = [stage.space] if stage else []
+    if stage and stage.share == 1:
+        return found
+    rest = [cache.space] if cache.space else [tier.space for tier in planned.layout.tiers]
+    return list(dict.fromkeys([*found, *rest]))
