@@ -59,13 +59,13 @@ def parse(text: str, path: str) -> int | None:
 def ask(cli: list[str], paths: list[str]) -> dict[str, int | None]:
     """Bytes of each path that workers hold; None where that is not told in time."""
     until = time.monotonic() + ANSWER_S
-    return {path: _held(cli, path, until - time.monotonic()) for path in paths}
+    return {path: _held(cli, path, left) if (left := until - time.monotonic()) > 0 else None for path in paths}
 
 
 def _held(cli: list[str], path: str, seconds: float) -> int | None:
     command = [*cli, "fs", KNOWN_ONLY, "du", "-s", path]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=max(0.0, seconds))
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse(said.stdout, path) if said.returncode == 0 else None
