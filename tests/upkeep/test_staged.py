@@ -34,6 +34,7 @@ def test_the_kernel_serves_every_byte(whole: Staged) -> None:
     assert mount_types(whole.path) == ["tmpfs"]
     assert mount_types(whole.hidden) == ["fuse.alluxio-fuse"]
     assert trees.digests(whole.path) == trees.digests(whole.source)
+    assert trees.of_another_time(NAME, "set") == []
     run = succeed(stages(*DEPLOYED, **whole.said("require")))
     assert run.changed == 0, run.tasks("changed")
 
@@ -159,7 +160,6 @@ def test_what_is_staged_is_shown(whole: Staged) -> None:
     assert "76.7Mi of 76.7Mi, 100%" in run.output, run.output[-2000:]
     assert re.search(r"of set  [1-9][\d.]*Mi of 76.7Mi, \d+%", run.output), run.output[-2000:]
     assert "O_DIRECT" not in run.output
-    assert trees.of_another_time(NAME, "set") == []
 
 
 def test_a_source_that_changed_is_not_staged(whole: Staged) -> None:
