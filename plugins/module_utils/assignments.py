@@ -69,9 +69,10 @@ def unread(folder: str) -> list[str]:
 
 @contextmanager
 def alone(folder: str, patience: float = float("inf")) -> Iterator[None]:
-    """Nobody else stages on this node meanwhile; BusyError where somebody does for so many seconds.
+    """No other program stages on this node meanwhile; BusyError where one does for so many seconds.
 
-    Who waits for ever is next in turn. Who does not looks each AGAIN_S, so others rest between two slices of theirs.
+    A program that waits for ever is next in turn. One with less patience looks each AGAIN_S: programs that copy slice
+    after slice rest in between.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -87,11 +88,13 @@ def alone(folder: str, patience: float = float("inf")) -> Iterator[None]:
 def _take(handle: int, until: float) -> None:
     while True:
         try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise BusyError from None
-        time.sleep(AGAIN_S)
+            time.sleep(AGAIN_S)
+        else:
+            return
 
 
 def _keep_chosen(file: Path, chosen: str) -> str:

@@ -47,7 +47,7 @@ def numa_options(nodes: int) -> list[str]:
 def memory_options(mount: Mount | None) -> list[str]:
     """Large pages for large files, no swap, as many files as there is room for; each where the kernel has it.
 
-    Only a new mount can be kept out of swap, and only a new one is told of the files: nobody remounts under readers.
+    Only a new mount takes NOSWAP, and only a new one gets ALL_FILES: a run remounts no tmpfs for that under readers.
     """
     resident = mount_calls.accepts("tmpfs", NOSWAP) if mount is None else NOSWAP in mount["options"]
     return [

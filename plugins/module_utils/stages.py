@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -215,8 +214,12 @@ def _opens_directly(files: Path, path: str) -> bool | None:
     """Of one of the files that a path shows from a copy; those that are being copied have no name there yet."""
     for root, _, names in os.walk(files):
         for name in names:
-            with suppress(FileNotFoundError):
+            try:
                 return compositions.opens_directly(str(Path(path) / Path(root, name).relative_to(files)))
+            except FileNotFoundError:
+                continue
+            except OSError:  # a medium that fails tells nothing of this
+                return None
     return None
 
 

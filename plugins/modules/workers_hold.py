@@ -23,9 +23,8 @@ options:
     elements: str
     required: true
   paths:
-    description: Paths of the datasets in Alluxio.
-    type: list
-    elements: str
+    description: By dataset, its path in Alluxio.
+    type: dict
     required: true
 extends_documentation_fragment:
   - alluxio.fuse.looks
@@ -35,15 +34,15 @@ EXAMPLES = r"""
 - name: Ask the master
   alluxio.fuse.workers_hold:
     cli: [podman, exec, alluxio-fuse-master, /opt/alluxio/bin/alluxio]
-    paths: [/imagenet]
+    paths: {imagenet: /imagenet}
 """
 
 RETURN = r"""
 held:
-  description: Bytes by path; null where the master did not tell, within half a minute for all.
+  description: Bytes by dataset; null where the master did not tell, within half a minute for all.
   type: dict
   returned: always
-  sample: {/imagenet: 80433339}
+  sample: {imagenet: 80433339}
 """
 
 ANSWER_S = 30.0  # for all datasets together, as others wait for the status
@@ -56,10 +55,12 @@ def parse(text: str, path: str) -> int | None:
     return int(line[1]) if line else None
 
 
-def ask(cli: list[str], paths: list[str]) -> dict[str, int | None]:
-    """Bytes of each path that workers hold; None where that is not told in time."""
+def ask(cli: list[str], paths: dict[str, str]) -> dict[str, int | None]:
+    """Bytes that workers hold of each dataset; None where the master does not tell in time."""
     until = time.monotonic() + ANSWER_S
-    return {path: _held(cli, path, left) if (left := until - time.monotonic()) > 0 else None for path in paths}
+    return {
+        name: _held(cli, path, left) if (left := until - time.monotonic()) > 0 else None for name, path in paths.items()
+    }
 
 
 def _held(cli: list[str], path: str, seconds: float) -> int | None:
@@ -73,8 +74,13 @@ def _held(cli: list[str], path: str, seconds: float) -> int | None:
 
 def main() -> None:
     """Entry point of the module."""
-    spec = {name: {"type": "list", "elements": "str", "required": True} for name in ("cli", "paths")}
-    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={
+            "cli": {"type": "list", "elements": "str", "required": True},
+            "paths": {"type": "dict", "required": True},
+        },
+        supports_check_mode=True,
+    )
     module.exit_json(changed=False, held=ask(**module.params))
 
 

@@ -23,8 +23,7 @@ from alluxio_fuse.plan.sizes import Sizes
 class Kind:
     """Everything that the values of a node depend on, its name and address apart: nodes alike are planned once.
 
-    groups: where pods are the same in a group, those of the inventory that hold GPU nodes only. sources_on: which
-    source is a folder of which filesystem, as (source, mount point of that).
+    groups: where pods are the same in a group, those of the inventory that hold GPU nodes only.
     """
 
     master: bool
@@ -44,7 +43,6 @@ class Kind:
     libfuse: frozenset[int]
     fuse_device: bool
     layers: bool
-    sources_on: frozenset[tuple[str, str]]
     architecture: str
     groups: tuple[str, ...]
     tiers: tuple[CacheTier, ...] = field(compare=False)

@@ -101,7 +101,7 @@ class Shape:
 class Space:
     """A medium that caches may use. `base`: the folder below which ours lie; capacity in bytes.
 
-    mount: of a folder on a filesystem, where that is mounted.
+    sources: of datasets, folders of the node that are on it already.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Space:
     capacity: int
     device: str | None = None
     inodes: int | None = None
-    mount: str = ""
+    sources: frozenset[str] = frozenset()
     wipe: bool = False
 
 
@@ -193,18 +193,16 @@ def allocate(
     hosts_worker: bool,
     alone: bool,
     layers: bool,
-    sources_on: frozenset[tuple[str, str]],
     client_spaces: tuple[Space, ...],
 ) -> Layout:
     """Lay out one node.
 
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
-    `layers`: whether the node can stage a part of a set; `sources_on`: (source, mount point of its filesystem);
-    `client_spaces`: those of `spaces` that client caches may take.
+    `layers`: whether the node can stage a part of a set; `client_spaces`: those of `spaces` for client caches.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {space.name: space.capacity for space in spaces}
-    _stages(layout, spaces, datasets, left, alone=alone, layers=layers, sources_on=sources_on)
+    _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
     cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
     _client_caches(layout, client_spaces, cached, caps, left, alone=alone)
     for shape in datasets:
@@ -222,7 +220,6 @@ def _stages(
     *,
     alone: bool,
     layers: bool,
-    sources_on: frozenset[tuple[str, str]],
 ) -> None:
     """Sets that must be, pinned ones, small files (which gain most): each whole on the first medium that holds it.
 
@@ -238,7 +235,7 @@ def _stages(
         required = shape.stage == "require"
         free = {space.name: left[space.name] - (0 if required else kept[space.name]) for space in spaces}
         taken = {space.name: stage_footprint(shape.sizes, space.medium) for space in spaces}
-        others = [space for space in spaces if (shape.source, space.mount) not in sources_on]
+        others = [space for space in spaces if shape.source not in space.sources]
         space = next((space for space in others if taken[space.name] <= free[space.name]), None)
         if space:
             stage = Stage(space, taken[space.name])

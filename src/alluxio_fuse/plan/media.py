@@ -1,9 +1,9 @@
 """The cache media of a node: which memory and disks may be used, and how much of each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from alluxio_fuse.plan.facts import Filesystem
+from alluxio_fuse.plan.facts import Filesystem, Source
 from alluxio_fuse.plan.intent.nodes import CacheTier
 from alluxio_fuse.plan.layout import Space
 from alluxio_fuse.plan.refusals import Finding
@@ -26,7 +26,10 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A mounted filesystem: capacity is what is free plus what is ours, bytes. `kubelet`: pods are evicted by it."""
+    """A mounted filesystem: capacity is what is free plus what is ours, bytes.
+
+    kubelet: it evicts pods where this is full. sources: of datasets, folders of the node that are on it.
+    """
 
     mount: str
     device: str
@@ -35,9 +38,12 @@ class Volume:
     inodes: int | None
     rotational: bool | None
     kubelet: bool
+    sources: frozenset[str]
 
 
-def volumes_of(paths: Iterable[str], filesystems: Iterable[Filesystem]) -> tuple[Volume, ...]:
+def volumes_of(
+    paths: Iterable[str], filesystems: Iterable[Filesystem], sources: Mapping[str, Source]
+) -> tuple[Volume, ...]:
     """The filesystems that hold these paths. Free inodes count only before anything of ours is there."""
     local = [found for found in filesystems if found.type not in ("tmpfs", "ramfs")]
     kubelet = _holding(KUBELET, local)
@@ -51,6 +57,7 @@ def volumes_of(paths: Iterable[str], filesystems: Iterable[Filesystem]) -> tuple
             None if found.owned else found.inodes_free,
             found.rotational,
             found is kubelet,
+            frozenset(url for url, source in sources.items() if source.number and source.number == found.number),
         )
         for found in local
         if found.mount in held
@@ -159,7 +166,7 @@ def _default_spaces(volumes: tuple[Volume, ...], memory: int, state_dir: str, *,
     free = max(0, held.capacity - kept_free(held, in_pods=in_pods)[0])
     return (
         *space,
-        Space("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes, held.mount),
+        Space("disk", "hdd" if held.rotational else "ssd", f"{state_dir}/disk", free, None, held.inodes, held.sources),
     )
 
 
@@ -197,7 +204,7 @@ def _path_space(
             )
         )
     name = path.strip("/").replace("/", "-")
-    space = Space(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes, held.mount)
+    space = Space(name, tier.medium, path, min(usable, tier.budget or usable), None, held.inodes, held.sources)
     return space, findings, warnings
 
 

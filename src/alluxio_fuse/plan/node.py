@@ -63,14 +63,13 @@ def plan_node(
         hosts_worker=hosts_worker,
         alone=fleet.workers == 1,
         layers=_stages_parts(kind, fleet),
-        sources_on=kind.sources_on,
         client_spaces=client_spaces,
     )
     for shape in shapes:
         if shape.stage == "require" and shape.name not in layout.stages:
             copied_only = shape.source.startswith(OBJECT_STORES) and not shape.through_cluster
             parts = _stages_parts(kind, fleet) and not copied_only
-            _refuse_stage(shape, example, media, layout, problems, parts=parts, sources_on=kind.sources_on)
+            _refuse_stage(shape, example, media, layout, problems, parts=parts)
     if kind.gpu_node:
         _override_layout(layout, client_spaces, fleet)
     training = memory.cpus_workload(kind.cpus, kind.workload_cpus, kind.gpu_node)
@@ -115,7 +114,7 @@ def plan_node(
             cache=layout.client_caches[shape.name],
             stage=layout.stages.get(shape.name),
             layers=_stages_parts(kind, fleet),
-            on_source=any((shape.source, space.mount) in kind.sources_on for space in media),
+            on_source=any(shape.source in space.sources for space in media),
             cpus=cpus,
             nofile=files,
             libfuse=_libfuse(kind, fleet, long_reads=cached and not shape.writable),
@@ -131,21 +130,14 @@ def _stages_parts(kind: Kind, fleet: Fleet) -> bool:
 
 
 def _refuse_stage(
-    shape: Shape,
-    example: str,
-    media: tuple[Space, ...],
-    layout: Layout,
-    problems: Problems,
-    *,
-    parts: bool,
-    sources_on: frozenset[tuple[str, str]],
+    shape: Shape, example: str, media: tuple[Space, ...], layout: Layout, problems: Problems, *, parts: bool
 ) -> None:
     """A dataset that is to be staged whole, and fits on no medium beside those staged before it."""
     staged = layout.stages.values()
     left = {space: space.capacity - sum(one.footprint for one in staged if one.space == space) for space in media}
     rooms = [
         f"nothing on {space.name}, where the source is"
-        if (shape.source, space.mount) in sources_on
+        if shape.source in space.sources
         else f"{format_size(max(0, free))} on {space.name}"
         for space, free in left.items()
     ]

@@ -152,7 +152,7 @@ def kind_of(
         workload_memory=intent.alluxio_workload_memory,
         workload_cpus=intent.alluxio_workload_cpus,
         tiers_said="".join(tier.model_dump_json() for tier in tiers),
-        volumes=volumes_of([tier.path for tier in tiers if tier.path] or [state_dir], facts.filesystems),
+        volumes=volumes_of([tier.path for tier in tiers if tier.path] or [state_dir], facts.filesystems, facts.sources),
         disks=tuple(_disk(found, facts, wiped) for found in facts.block_devices)
         if any(tier.devices for tier in tiers)
         else (),
@@ -161,12 +161,6 @@ def kind_of(
         libfuse=_libfuse(facts),
         fuse_device=facts.fuse.device,
         layers=facts.layers,
-        sources_on=frozenset(
-            (source, found.mount)
-            for source, about in facts.sources.items()
-            for found in facts.filesystems
-            if about.number and about.number == found.number
-        ),
         architecture=facts.architecture,
         groups=below,
         tiers=tiers,

@@ -17,7 +17,7 @@ WIDTH = 132
 def render(status: Status, held: Mapping[str, int | None] = {}) -> str:
     """Layers from the source on, every mount, and what to look at first.
 
-    held: bytes that workers hold, by path in Alluxio, where the master was asked; None where it did not tell.
+    held: bytes of each dataset that workers hold, where the run asks a master; None where that does not tell.
     """
     text = StringIO()
     out = Console(file=text, width=WIDTH, highlight=False, soft_wrap=True)
@@ -43,10 +43,10 @@ def render(status: Status, held: Mapping[str, int | None] = {}) -> str:
 
 
 def _in_workers(status: Status, held: Mapping[str, int | None]) -> Iterator[str]:
-    sizes = {f"/{one.name}": one.bytes for one in status.mounts}
-    for path, size in held.items():
-        told = "the master did not tell" if size is None else _of(size, sizes.get(path, 0))
-        yield f"of {path[1:]}  {told}"
+    sizes = {one.name: one.bytes for one in status.mounts}
+    for name, size in held.items():
+        told = "the master did not tell" if size is None else _of(size, sizes.get(name, 0))
+        yield f"of {name}  {told}"
 
 
 def _mounts(mounts: list[Mounted]) -> Table:

@@ -47,15 +47,15 @@ def status_mounts(datasets: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]
     ]
 
 
-def paths_in_workers(plan: Plan) -> list[str]:
-    """Paths in Alluxio of the datasets that our workers may hold; of its own, Fluid tells in its own columns."""
+def paths_in_workers(plan: Plan) -> dict[str, str]:
+    """By dataset that our workers may hold, its path in Alluxio; of its own, Fluid tells in its own columns."""
     if plan.capabilities.by_fluid:
-        return []
-    return [one.alluxio_path for one in plan.datasets if one.through == "cluster"]
+        return {}
+    return {one.name: one.alluxio_path for one in plan.datasets if one.through == "cluster"}
 
 
 def status_table(result: Mapping[str, Any], held: Mapping[str, int | None]) -> str:
-    """The state as text; held: from module `workers_hold`, by path, {} where nobody was asked."""
+    """The state as text; held: from module `workers_hold`, {} where the run asks no master."""
     return table.render(judge.Status.model_validate(result), held)
 
 

@@ -134,12 +134,12 @@ def test_a_copy_that_is_not_read_past_the_page_cache_is_told() -> None:
 
 
 def test_what_workers_hold_of_each_dataset() -> None:
-    lines = table.render(judged(), {"/imagenet": 2**29}).splitlines()
+    lines = table.render(judged(), {"imagenet": 2**29}).splitlines()
     (one,) = [line.strip() for line in lines if line.strip().startswith("of ")]
     assert one == "of imagenet  512Mi of 1Gi, 50%"
-    assert "of imagenet  the master did not tell" in table.render(judged(), {"/imagenet": None})
+    assert "of imagenet  the master did not tell" in table.render(judged(), {"imagenet": None})
     nobody = judge.judge(PLAN, {}, [], {"masters": {"n1:19999": MASTER}, "workers": {}})
-    assert "of imagenet  512Mi" in table.render(nobody.model_copy(update={"mounts": []}), {"/imagenet": 2**29})
+    assert "of imagenet  512Mi" in table.render(nobody.model_copy(update={"mounts": []}), {"imagenet": 2**29})
 
 
 #: What `alluxio fs du -s` of 2.9.6 writes.
@@ -161,23 +161,26 @@ File Size     In Alluxio       Path
 )
 def test_the_master_is_asked_what_workers_hold(cli: str, held: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_hold, "ANSWER_S", 0.5)
-    assert workers_hold.ask(["sh", "-c", cli, "cli"], ["/bucket", "/other"]) == {"/bucket": held, "/other": None}
+    assert workers_hold.ask(["sh", "-c", cli, "cli"], {"bucket": "/bucket", "other": "/other"}) == {
+        "bucket": held,
+        "other": None,
+    }
 
 
 def test_without_a_command_nobody_tells() -> None:
-    assert workers_hold.ask(["/nonexistent/podman"], ["/bucket"]) == {"/bucket": None}
+    assert workers_hold.ask(["/nonexistent/podman"], {"bucket": "/bucket"}) == {"bucket": None}
 
 
 @pytest.mark.parametrize(
     ("said", "paths"),
     [
-        ({}, ["/imagenet"]),
-        ({"alluxio_platform": "fluid"}, []),
-        ({"alluxio_platform": "host", "through": "under_store", "stage": "require"}, []),
+        ({}, {"imagenet": "/imagenet"}),
+        ({"alluxio_platform": "fluid"}, {}),
+        ({"alluxio_platform": "host", "through": "under_store", "stage": "require"}, {}),
     ],
     ids=["ours", "of Fluid", "none"],
 )
-def test_whose_bytes_workers_may_hold(said: dict[str, Any], paths: list[str]) -> None:
+def test_whose_bytes_workers_may_hold(said: dict[str, Any], paths: dict[str, str]) -> None:
     platform = {key: value for key, value in said.items() if key.startswith("alluxio_")}
     dataset = IMAGENET | {key: value for key, value in said.items() if key not in platform}
     disks = [filesystem("/", 900)]
