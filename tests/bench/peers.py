@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +98,7 @@ def juicefs(store: ObjectStore, at: Place) -> None:
     juicefs_mount(store, at)
     shutil.copytree(at.source, at.mount, dirs_exist_ok=True)
     _run([tool, "umount", str(at.mount)], {})
-    juicefs_mount(store, at, "--read-only", "-o", "allow_other")
+    _juicefs_to_read(store, at)
 
 
 def juicefs_warm(at: Place) -> None:
@@ -106,11 +106,7 @@ def juicefs_warm(at: Place) -> None:
     _run([str(TOOLS / "juicefs"), "warmup", str(at.mount)], {})
 
 
-def juicefs_forget(store: ObjectStore, at: Place) -> None:
-    """Mounts it anew with an empty cache."""
-    _run([str(TOOLS / "juicefs"), "umount", str(at.mount)], {})
-    shutil.rmtree(at.cache)
-    at.cache.mkdir()
+def _juicefs_to_read(store: ObjectStore, at: Place) -> None:
     juicefs_mount(store, at, "--read-only", "-o", "allow_other")
 
 
@@ -138,6 +134,7 @@ def _juicefs_keys(store: ObjectStore) -> dict[str, str]:
 
 
 PEERS = {"s3fs": s3fs, "rclone": rclone, "juicefs": juicefs}
+AGAIN = PEERS | {"juicefs": _juicefs_to_read}  # its files are there
 
 
 @contextmanager
@@ -147,13 +144,32 @@ def mounted(name: str, store: ObjectStore, at: Place) -> Iterator[Path]:
     at.cache.mkdir(parents=True)
     try:
         PEERS[name](store, at)
-        deadline = time.monotonic() + READY_S
-        while not os.path.ismount(at.mount):
-            assert time.monotonic() < deadline, f"{name} has not mounted within {READY_S} s"
-            time.sleep(0.2)
+        _wait(lambda: os.path.ismount(at.mount), f"{name} has not mounted")
         yield at.mount
     finally:
         subprocess.run(["umount", "--lazy", str(at.mount)], check=False)
+
+
+def forget(name: str, store: ObjectStore, at: Place) -> None:
+    """Mounts a peer anew, with an empty cache."""
+    subprocess.run(["umount", str(at.mount)], check=True)
+    _wait(lambda: not _serving(at.mount), f"{name} has not ended")  # until then it writes in its cache
+    shutil.rmtree(at.cache)
+    at.cache.mkdir()
+    AGAIN[name](store, at)
+    _wait(lambda: os.path.ismount(at.mount), f"{name} has not mounted")
+
+
+def _serving(mount: Path) -> bool:
+    """Does a process run that was begun with the mount point?"""
+    return subprocess.run(["pgrep", "--full", str(mount)], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def _wait(done: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + READY_S
+    while not done():
+        assert time.monotonic() < deadline, f"{otherwise} within {READY_S} s"
+        time.sleep(0.2)
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`make bench-warm`: how long the same objects take to be on a node, by each way, and what readers notice meanwhile.
+"""`make bench-warm`: how long the same objects take to be on a node, a first epoch, and what readers notice meanwhile.
 
 One S3 store behind all ways; each begins without a byte on the node, in interleaved rounds, and is followed by a read
 of every digest. Needs root: page caches are dropped and mounts made.
@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from ansible_collections.alluxio.fuse.plugins.module_utils.reader import Entry
 from bench import BUCKET, BUDGET_MB, PREFIX, STAGES, WORK, in_memory, machine, upload
 from bundle import playbook, podman, succeed
 from object_store import ObjectStore, object_store
-from peers import Place, mounted
+from peers import PEERS, Place, mounted
 
 from alluxio_fuse.dataset import sample
 
@@ -37,6 +38,7 @@ NAME = "bench-warm"
 SOURCE = Path(f"/var/lib/{NAME}-sample")
 STATE = Path(f"/var/lib/{NAME}")
 SHAPE = sample.Shape(images=2000, shards=4)
+DATA = Path(f"/mnt/{NAME}")
 HOT = "hot"
 ROUNDS = 3
 READERS = 4
@@ -78,10 +80,12 @@ def main() -> None:
         stack.enter_context(deployed(store))
         _, entries = reader.load(str(STATE / "manifests/set.jsonl"))
         memory = stack.enter_context(in_memory())
-        juicefs, copied = (
-            Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE) for name in ("juicefs", "copy")
-        )
-        stack.enter_context(mounted("juicefs", store, juicefs))
+        places = {
+            name: Place(WORK / name, memory / name, BUCKET, PREFIX, BUDGET_MB, SOURCE) for name in (*PEERS, "copy")
+        }
+        for name in PEERS:
+            stack.enter_context(mounted(name, store, places[name]))
+        juicefs, copied = places["juicefs"], places["copy"]
         copied.cache.mkdir()
         ways = {
             "task, into workers": Way(lambda: task("--evict"), task, lambda: task("--verify-only")),
@@ -90,7 +94,7 @@ def main() -> None:
             ),
             "alluxio fs load": Way(lambda: task("--evict"), fs_load, lambda: task("--verify-only")),
             "juicefs warmup": Way(
-                lambda: peers.juicefs_forget(store, juicefs),
+                lambda: peers.forget("juicefs", store, juicefs),
                 lambda: peers.juicefs_warm(juicefs),
                 lambda: compared(juicefs.mount, entries),
             ),
@@ -101,9 +105,10 @@ def main() -> None:
             ),
         }
         took = rounds(ways, store)
+        read = rounds(first_epochs(store, places, entries, ways), store)
         rate = sum(entry.size for entry in entries) / median(one.seconds for one in took["task, into workers"])
         noticed = notice(entries, [int(rate / part) for part in LIMITS])
-    text = shown(took, entries, noticed)
+    text = shown(took, read, entries, noticed)
     print(text)
     if sys.argv[1:]:
         Path(sys.argv[1]).write_text(markdown(text))
@@ -164,9 +169,49 @@ def empty(folder: Path) -> None:
     subprocess.run(["find", str(folder), "-mindepth", "1", "-delete"], check=True)
 
 
-def compared(root: Path, entries: list[Entry]) -> int:
+def compared(root: Path, entries: list[Entry], processes: int = VERIFIED) -> int:
     """Files whose digest is another one."""
-    return int(reader.verify(str(root), entries, VERIFIED)["wrong"])
+    return int(reader.verify(str(root), entries, processes)["wrong"])
+
+
+def first_epochs(
+    store: ObjectStore, places: dict[str, Place], entries: list[Entry], ways: dict[str, Way]
+) -> dict[str, Way]:
+    """Ways to read every digest once, while no byte is on the node; of two, a warm-up is part of it."""
+    mounts = {
+        name: epoch(partial(peers.forget, name, store, places[name]), places[name].mount, entries) for name in PEERS
+    }
+    staged, warmed = ways["task, onto the stage"], ways["juicefs warmup"]
+    return {
+        "mount": epoch(lambda: forget_hot(entries[0]), DATA / "hot/data", entries),
+        "staged, then read": epoch(staged.forget, DATA / "set/data", entries, first=staged.bring),
+        **mounts,
+        "juicefs warmup, then read": epoch(warmed.forget, places["juicefs"].mount, entries, first=warmed.bring),
+    }
+
+
+def epoch(
+    forget: Callable[[], object], root: Path, entries: list[Entry], first: Callable[[], object] = lambda: None
+) -> Way:
+    """A way whose readers compare all digests, after what comes first."""
+    wrong: list[int] = []
+
+    def read() -> None:
+        first()
+        wrong.append(compared(root, entries, READERS))
+
+    return Way(forget, read, lambda: wrong[-1])
+
+
+def forget_hot(one: Entry) -> None:
+    """Neither blocks in workers, nor pages in the client cache of `hot`, whose FUSE begins anew."""
+    task("--evict", dataset="hot")
+    container, cache = f"{NAME}-fuse-hot", STATE / "client-cache/hot"
+    subprocess.run(["podman", "stop", container], check=True, capture_output=True)
+    empty(cache)
+    subprocess.run(["podman", "start", container], check=True, capture_output=True)
+    while not (DATA / "hot/data" / one.path).exists():
+        time.sleep(0.2)
 
 
 def rounds(ways: dict[str, Way], store: ObjectStore) -> dict[str, list[Took]]:
@@ -182,7 +227,7 @@ def rounds(ways: dict[str, Way], store: ObjectStore) -> dict[str, list[Took]]:
             took[name].append(Took(seconds, cpu, store.requests() - asked, store.sent() - sent))
             if way.wrong():
                 raise SystemExit(f"{name}: it brought other bytes")
-            print(f"  {name:22} {seconds:6.1f} s", flush=True)
+            print(f"  {name:25} {seconds:6.1f} s", flush=True)
     return took
 
 
@@ -226,7 +271,7 @@ def watched(entries: list[Entry], files_per_s: float | None) -> Watched:
     They let go of a file's pages, so that the next one to read it asks FUSE again.
     """
     pause = 0.0 if files_per_s is None else READERS / files_per_s
-    root = f"/mnt/{NAME}/hot/data"
+    root = DATA / "hot/data"
 
     def read(seeds: list[int]) -> list[float]:
         order, times, until = random.Random(seeds[0]), list[float](), time.monotonic() + WATCHED_S
@@ -246,20 +291,14 @@ def watched(entries: list[Entry], files_per_s: float | None) -> Watched:
     return Watched(cuts[49] * 1e3, cuts[98] * 1e3, len(times) / WATCHED_S)
 
 
-def shown(took: dict[str, list[Took]], entries: list[Entry], noticed: dict[str, list[Watched]]) -> str:
-    """Two tables of medians."""
+def shown(
+    took: dict[str, list[Took]], read: dict[str, list[Took]], entries: list[Entry], noticed: dict[str, list[Watched]]
+) -> str:
+    """Three tables of medians."""
     files, size = len(entries), sum(entry.size for entry in entries)
     lines = [f"{files} files, {size / 1e6:.0f} MB, every digest compared after each; medians of {ROUNDS}", ""]
-    heading = f"  {'way':22} {'s':>7} {'(min-max)':>13} {'files/s':>8} {'MB/s':>6} {'CPU s/GB':>9} {'requests':>9}"
-    lines.append(f"{heading} {'of size':>8}")
-    for name, rows in took.items():
-        seconds = median(one.seconds for one in rows)
-        span = f"{min(one.seconds for one in rows):.1f}-{max(one.seconds for one in rows):.1f}"
-        lines.append(
-            f"  {name:22} {seconds:7.1f} {span:>13} {files / seconds:8.0f} {size / seconds / 1e6:6.0f}"
-            f" {median(one.cpu for one in rows) / size * 1e9:9.1f} {median(one.requests for one in rows):9.0f}"
-            f" {median(one.sent for one in rows) / size:8.2f}"
-        )
+    lines += [*table("way", took, files, size), "", f"first epoch, {READERS} readers, who compare every digest", ""]
+    lines += table("mount", read, files, size)
     lines += ["", f"small files from the client cache, {READERS} readers", ""]
     lines.append(f"  {'readers, and meanwhile':40} {'files/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'p99, ratio':>11}")
     for name, seen in noticed.items():
@@ -270,6 +309,20 @@ def shown(took: dict[str, list[Took]], entries: list[Entry], noticed: dict[str, 
             f" {median(one.p99 for one in seen):7.2f} {ratio:11.2f}"
         )
     return "\n".join(lines)
+
+
+def table(title: str, took: dict[str, list[Took]], files: int, size: int) -> Iterator[str]:
+    """A line for each way, below a heading."""
+    heading = f"  {title:25} {'s':>7} {'(min-max)':>13} {'files/s':>8} {'MB/s':>6} {'CPU s/GB':>9} {'requests':>9}"
+    yield f"{heading} {'of size':>8}"
+    for name, rows in took.items():
+        seconds = median(one.seconds for one in rows)
+        span = f"{min(one.seconds for one in rows):.1f}-{max(one.seconds for one in rows):.1f}"
+        yield (
+            f"  {name:25} {seconds:7.1f} {span:>13} {files / seconds:8.0f} {size / seconds / 1e6:6.0f}"
+            f" {median(one.cpu for one in rows) / size * 1e9:9.1f} {median(one.requests for one in rows):9.0f}"
+            f" {median(one.sent for one in rows) / size:8.2f}"
+        )
 
 
 def markdown(text: str) -> str:
@@ -288,8 +341,12 @@ objects of its own, so its requests are for those.
 {text}
 ```
 
-The second table is what a training notices. `half`: readers ask for half of what they can read. A limit is for that
-case; who reads as fast as the node can shares its processors with whatever else runs.
+The second table is a first epoch: the readers wait for the store, unless a warm-up comes before, which is part of its
+row. The dataset of `mount` is not staged; that of `staged, then read` is served by the kernel once it is copied. All
+of them have their caches in memory.
+
+The third table is what a training notices of a warm-up. `half`: readers ask for half of what they can read. A limit is
+for that case; who reads as fast as the node can shares its processors with whatever else runs.
 """
 
 
