@@ -151,7 +151,7 @@ def _is_first(one: Pass) -> bool:
 def _rounds(
     header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, mount: Mapping[str, Any]
 ) -> Iterator[Pass]:
-    alone = {**dataset, "mount_point": mount["mount_point"], "compare": [], "disk_copy": ""}
+    alone = {**dataset, "mount_point": mount["mount_point"], "stage": None, "compare": [], "disk_copy": ""}
     for one in rounds(header, alone, settings):
         if one["path"] == "mount" and one["kind"] in KINDS:
             name = f"{one['round']}: {one['kind']} files, {mount['name']}"

@@ -36,7 +36,7 @@ def trial_passes(
     header: Mapping[str, Any], dataset: Mapping[str, Any], settings: CheckSettings, tried: Sequence[Kernel]
 ) -> list[Pass]:
     """Rounds of the check's passes with an empty page cache, each gone through with every one of `tried` in turn."""
-    alone = {**dataset, "compare": [], "disk_copy": ""}
+    alone = {**dataset, "stage": None, "compare": [], "disk_copy": ""}
     wanted = [one for one in passes.rounds(header, alone, settings) if _is_wanted(one)]
     return [changed for one in wanted for changed in _with_each(one, tried)]
 

@@ -1,4 +1,4 @@
-"""A staged dataset has its whole copy on one medium, its FUSE mount out of the way, and no client cache."""
+"""A staged dataset has its copy on one medium and its FUSE mount out of the way; a client cache is for what is left."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
@@ -235,9 +236,37 @@ def test_what_does_not_fit_is_staged_in_part() -> None:
     (target,) = targets(made, "localhost")
     assert target["residency"]["stage"] == round(copy.share, 3)
     assert sum(target["residency"].values()) == pytest.approx(1, abs=0.01)
-    assert not made.nodes["localhost"]["fuse/set"]["client_cache"].amount.enabled
     worker = made.nodes["localhost"]["worker"]["tiers"].amount
     assert worker, "the rest comes from workers"
+
+
+@pytest.mark.parametrize(("memory", "part"), [("64Gi", 1.0), ("8Gi", 0.2)], ids=["whole", "some of it"])
+def test_the_rest_of_a_part_has_a_client_cache_where_there_is_room(memory: str, part: float) -> None:
+    """Another medium's, since its own is full."""
+    rest = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto"}
+    tiers = [{"medium": "memory", "budget": memory}, TIERS[1]]
+    disks = [filesystem("/", 200), filesystem("/mnt/nvme", 170)]
+    said = {"alluxio_datasets": [rest], "alluxio_cache_tiers": tiers, "alluxio_workload_memory": "64Gi"}
+    made = plan(fleet(4, said, memory=480, cpus=64, filesystems=disks, layers=True))
+    fuse = made.nodes["node-1"]["fuse/set"]
+    copy, cache = fuse["stage"].amount, fuse["client_cache"]
+    assert (copy.medium, cache.amount.medium) == ("ssd", "memory")
+    assert ("the whole rest" in cache.why) == (part == 1)
+    (target,) = targets(made, "node-1")
+    served = target["residency"]
+    assert served["stage"] == round(copy.share, 3)
+    assert served["client_cache"] == pytest.approx((1 - copy.share) * part, abs=0.05)
+    assert sum(served.values()) == pytest.approx(1, abs=0.01)
+    assert target["client_cache_bytes"] == cache.amount.size > 0
+    assert cache.amount.size <= caches.client_cache_need(round((1 - copy.share) * (130 << 30))) + (64 << 20)
+    assert fuse["expected"].amount["path"] == ("client cache on memory" if part == 1 else "local worker")
+
+
+def test_a_part_that_fills_its_node_leaves_no_client_cache() -> None:
+    said = {"alluxio_datasets": [auto()], "alluxio_cache_tiers": [{"medium": "memory", "budget": "1Gi"}]}
+    fuse = plan(of_node(local(**said), layers=True)).nodes["localhost"]["fuse/set"]
+    assert 0 < fuse["stage"].amount.share < 1
+    assert not fuse["client_cache"].amount.enabled
 
 
 @pytest.mark.parametrize(("layers", "remedy"), [(True, "write stage: auto"), (False, "remove stage")])
@@ -341,7 +370,9 @@ def test_a_copy_on_a_disk_that_rotates_is_no_faster_than_it(disk: float, stage: 
         host["variables"]["alluxio_force"] = ["gate_reachable"]
     node = plan(hosts).nodes["node-1"]
     assert node["fuse/kits"]["stage"].amount.medium == "hdd"
-    assert {tier.medium for tier in node["worker"]["tiers"].amount} == {"memory"}
+    cached = node["fuse/kits"]["client_cache"].amount
+    held = {tier.medium for tier in node["worker"]["tiers"].amount} | ({cached.medium} if cached.enabled else set())
+    assert "memory" in held
 
 
 def test_what_every_node_stages_workers_need_not_hold() -> None:
