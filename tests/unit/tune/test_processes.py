@@ -104,6 +104,12 @@ def test_every_process_has_its_cache_filled_and_its_jvm_warmed_first() -> None:
     assert sum(one["bytes"] for one in fill if one["state"] == "worker") == 2 * size
 
 
+def test_of_a_staged_dataset_processes_read_their_own_mounts() -> None:
+    staged = DATASET | {"stage": {"path": "/mnt/readers", "medium": "memory"}, "staged_files": {"small": 9, "large": 0}}
+    fill = processes.fill_passes(HEADER, staged, SETTINGS, BESIDE)
+    assert {one["root"] for one in fill} == {mount["mount_point"] for mount in BESIDE}
+
+
 def test_without_the_one_as_planned_nothing_is_compared() -> None:
     assert trials(["as planned", "second"])
     assert trials(["second"]) == []
