@@ -329,8 +329,9 @@ def markdown(text: str) -> str:
     """docs/bench-warm.md."""
     return f"""# Time to warm
 
-Written by `make bench-warm` on {time.strftime("%Y-%m-%d", time.gmtime())}: {machine()}; store, services, ways and
-readers on this one machine. Ratios within the run carry over to other machines, figures do not.
+Written by `make bench-warm` on {time.strftime("%Y-%m-%d", time.gmtime())}: {machine()};
+store, services, ways and readers on this one machine. Ratios within the run carry over to other machines, figures do
+not.
 
 {SHAPE.images} small files and {SHAPE.shards} large ones in one S3 store behind TLS. Each way begins without a byte on
 the node and without pages. CPU seconds are the whole machine's, the store's included, for each GB of the dataset.
