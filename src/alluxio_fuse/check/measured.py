@@ -61,10 +61,6 @@ class Measured(BaseModel):
         total = sum(rest.values()) or 1.0
         return {"stage": stage, **{level: share / total * (1 - stage) for level, share in rest.items()}}
 
-    def is_staged(self, kind: Kind) -> bool:
-        """Whether all files of a kind are staged of a dataset that is staged in part."""
-        return kind in self.staged_files and self.staged_files[kind] == int(self.manifest[kind]["files"])
-
     @property
     def left_alone(self) -> str:
         """Who was not to be disturbed."""
@@ -100,7 +96,7 @@ def _states(measured: Measured, kind: Kind) -> Iterator[str]:
     yield "cold"
     if not measured.direct:
         yield "worker"
-        if measured.client_cache_bytes and not measured.is_staged(kind):
+        if measured.client_cache_bytes:
             yield "client-cache"
     if measured.stage and measured.staged_files.get(kind, 1):
         yield "staged"
@@ -128,8 +124,6 @@ def _why(measured: Measured, state: str, kind: Kind, settings: CheckSettings) ->
         why = measured.left_out
     elif not settings.disruptive:
         why = "alluxio_check_disruptive is false"
-    elif state == "worker" and measured.is_staged(kind):
-        why = "every one of these files is staged"
     elif state in ("cold", "worker"):
         return NOT_KEPT
     else:

@@ -2,8 +2,7 @@
 
 A byte is read for the first time only once, so cold and worker states are measured while the caches are filled:
 JVM warm-up, cold slices, load into workers, then the read-through that fills the client cache, whose first read of each
-slice is the worker state. What is resident then is a prefix of the seeded order, which the check reads again and again;
-of a dataset that is staged in part, what follows the staged files.
+slice is the worker state. What is resident then is a prefix of the seeded order, which the check reads again and again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +74,8 @@ def first_passes(header: Mapping[str, Any], mount: str, disruptive: bool, cold: 
 
 def fill_passes(
     header: Mapping[str, Any],
-    dataset: Mapping[str, Any],
+    mount: str,
+    cache_bytes: int,
     disruptive: bool,
     *,
     again: bool = False,
@@ -84,12 +84,11 @@ def fill_passes(
     """The read-through of what the client cache can hold; `again` reads what the first passes have read, too."""
     passes = []
     for kind in KINDS:
-        read = max((last for of, _, _, last in _first_slices(header, cold) if of == kind), default=0)
-        begin, end = cached_files(header, kind, dataset)
-        for number, (first, last) in enumerate(_cut(begin if again else max(begin, read), end, FILL_SLICES), 1):
+        begin = 0 if again else max((last for of, _, _, last in _first_slices(header, cold) if of == kind), default=0)
+        end = resident_files(header, kind, cache_bytes)
+        for number, (first, last) in enumerate(_cut(begin, end, FILL_SLICES), 1):
             name = f"{'refill' if again else 'worker'} {number}, {kind} files"
-            target = ("mount", "worker", dataset["mount_point"])
-            passes.append(_pass(name, target, (kind, first, last), before(disruptive)))
+            passes.append(_pass(name, ("mount", "worker", mount), (kind, first, last), before(disruptive)))
     return passes
 
 
@@ -102,24 +101,22 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Chec
     for kind in KINDS:
         end = files_to_read(header, kind, dataset, settings)
         for path, root, state, more in _targets(dataset, kind) if end else ():
-            first, last = _read_by(header, kind, dataset, state, end)
-            if first == last:
+            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
+            if not last:
                 continue
             dropped = before(settings.disruptive)
             if path != "disk" and state != "staged" and kind == warm_up_kind(header):
-                warm_up = _pass(
-                    f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, first, last), dropped
-                )
+                warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
                 passes.append(warm_up | more | WARM_UP | {"round": 0})
             for number in range(1, settings.passes + 1):
                 # a mount with Alluxio's own options keeps no pages from one open to the next
                 kept = path in ("mount", "disk") and state == _served(dataset, path) and more.get("medium") != "memory"
                 again = [("page-cache", None)] if kept else []
-                for held, emptied in [(state, dropped), *again]:
+                for held, first in [(state, dropped), *again]:
                     name = f"{number}: {path}, {held}, {kind} files"
-                    one = _pass(name, (path, held, root), (kind, first, last), emptied) | more
+                    one = _pass(name, (path, held, root), (kind, 0, last), first) | more
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
-                    passes.append(one | {"round": number, "verify": path != "disk" and emptied is not None})
+                    passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
     passes += _other_ways(header, dataset, settings)
     sized = [one | {"bytes": _bytes_of(header, one)} for one in passes]
     return sorted(sized, key=lambda one: one["round"])
@@ -146,14 +143,14 @@ def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings:
         if not wanted or impossible(row, header, end):
             continue
         for path, root, state, more in _targets(dataset, kind):
-            first, last = _read_by(header, kind, dataset, state, end)
-            if (path == "mount" and state != _served(dataset, path)) or first == last:
+            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
+            if (path == "mount" and state != _served(dataset, path)) or not last:
                 continue
             for number in range(1, settings.passes + 1):
-                for counts in numbers(row, settings.readers, last - first):
+                for counts in numbers(row, settings.readers, last):
                     title = heading(row, counts["readers"], counts.get("held"))
                     yield (
-                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, first, last), "drop")
+                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, 0, last), "drop")
                         | more
                         | {"kind": row, "select": kind, "way": way, "round": number, "verify": False, **counts}
                         | (
@@ -200,8 +197,8 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
         limits.append(PROBE_BYTES)
     if not dataset["folder"] and kind == "small":
         limits.append(COPY_BYTES)
-    begin, end = cached_files(header, kind, dataset) if dataset["client_cache_bytes"] else (0, header[kind]["files"])
-    resident = header[kind]["files"] if begin else end
+    cache = dataset["client_cache_bytes"]
+    resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
     return min(resident, _files_of(header, kind, min(limits))) if files_within(header, kind, settings) else 0
 
 
@@ -232,43 +229,19 @@ def before(disruptive: bool) -> str:
     return "drop" if disruptive else "forget"
 
 
-def _read_by(
-    header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], state: str, end: int
-) -> tuple[int, int]:
-    """First and last file that a pass in a state reads, of those up to `end`."""
-    if state == "staged":
-        return 0, min(end, staged_files(header, kind, dataset))
-    if state == "client-cache":
-        first, last = cached_files(header, kind, dataset)
-        return first, min(last, first + end)
-    return 0, end
+def resident_files(header: Mapping[str, Any], kind: Kind, cache_bytes: int) -> int:
+    """How many files of a kind, from the beginning of the seeded order, a client cache is filled with."""
+    share = min(1.0, cache_bytes * CACHE_FILL / header["bytes"]) if cache_bytes < header["bytes"] else 1.0
+    return int(header[kind]["files"] * share)
 
 
-def cached_files(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any]) -> tuple[int, int]:
-    """First and last file of a kind, in the seeded order, that a client cache is filled with: what no copy holds."""
-    first, files = _copied(dataset, kind), header[kind]["files"]
-    size, cache = unstaged_bytes(header, dataset), dataset["client_cache_bytes"]
-    share = min(1.0, cache * CACHE_FILL / size) if cache < size else 1.0
-    return first, first + int((files - first) * share)
-
-
-def cached_bytes(header: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
+def resident_bytes(header: Mapping[str, Any], cache_bytes: int) -> int:
     """About how many bytes the filled client cache holds of the dataset."""
-    ranges = {kind: cached_files(header, kind, dataset) for kind in KINDS if header[kind]["files"]}
     return sum(
-        header[kind]["bytes"] * (last - first) // header[kind]["files"] for kind, (first, last) in ranges.items()
+        header[kind]["bytes"] * resident_files(header, kind, cache_bytes) // header[kind]["files"]
+        for kind in KINDS
+        if header[kind]["files"]
     )
-
-
-def unstaged_bytes(header: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
-    """About how many bytes of a dataset no copy holds."""
-    held = {kind: header[kind]["files"] and _copied(dataset, kind) / header[kind]["files"] for kind in KINDS}
-    return int(header["bytes"] - sum(header[kind]["bytes"] * part for kind, part in held.items()))
-
-
-def _copied(dataset: Mapping[str, Any], kind: Kind) -> int:
-    """How many files of a kind are staged of a dataset that is staged in part; else none."""
-    return int(dataset.get("staged_files", {}).get(kind, 0))
 
 
 def _first_slices(header: Mapping[str, Any], cold: bool) -> Iterator[tuple[Kind, str, int, int]]:

@@ -16,25 +16,20 @@ def steps(
     levels: Mapping[str, Any],
     settings: Mapping[str, bool],
 ) -> dict[str, Any]:
-    """{first: passes, load: bool, fill: passes}; `settings` say whether there are workers and what may be disrupted.
-
-    dataset: with `staged_files` of one that is staged in part, whose client cache is for the rest.
-    """
-    mount = dataset["mount_point"]
+    """{first: passes, load: bool, fill: passes}; `settings` say whether there are workers and what may be disrupted."""
+    mount, cache = dataset["mount_point"], dataset["client_cache_bytes"]
     if dataset.get("direct"):
         return {"first": [], "load": False, "fill": []}
     cold = dataset.get("first_reads", True)
     done = {one["name"] for one in kept.get("passes", [])}
-    filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.cached_bytes(header, dataset)
+    filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
     disruptive = settings["disruptive"]
     first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive, cold)
-    fill = [one for one in passes.fill_passes(header, dataset, disruptive, cold=cold) if one["name"] not in done]
+    fill = [one for one in passes.fill_passes(header, mount, cache, disruptive, cold=cold) if one["name"] not in done]
     if not dataset.get("own_cluster", True):  # nobody counts what other clusters' workers read: no states to be kept
         fill = [one | {"keep": False} for one in fill]
     # a client cache that was lost is filled again, but those are no first reads to be kept
-    again = [one | {"keep": False} for one in passes.fill_passes(header, dataset, disruptive, again=True)]
-    if dataset.get("staged_files"):  # cold reads may have filled it with files that are staged since
-        filled = filled and not fill
+    again = [one | {"keep": False} for one in passes.fill_passes(header, mount, cache, disruptive, again=True)]
     return {
         "first": [one for one in first if one["name"] not in done],
         "load": settings["workers"] and "load" in dataset["warm_up"] and not _loaded(kept, levels),
@@ -59,13 +54,7 @@ def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mappi
         return f"{size}; read from its source without a cluster, so there is no cache to fill"
     held = [f"workers hold {_mb(levels['worker_used'])} MB of all datasets"]
     if dataset["client_cache_bytes"]:
-        used, rest = _mb(levels["client_cache_used"]), _mb(passes.unstaged_bytes(header, dataset))
-        is_part = bool(dataset.get("staged_files"))
-        held.append(
-            f"the client cache {used} MB, for {rest} MB that are not staged"
-            if is_part
-            else f"the client cache {used} of {rest} MB"
-        )
+        held.append(f"the client cache {_mb(levels['client_cache_used'])} of {_mb(header['bytes'])} MB")
     return f"{size}; {', '.join(held)}"
 
 

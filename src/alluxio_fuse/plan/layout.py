@@ -1,6 +1,6 @@
 """Where the bytes of a node go: which medium holds which client cache and which worker tier."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from alluxio_fuse.plan.intent.datasets import StageWish
@@ -16,7 +16,7 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_share,
     tier_footprint,
 )
-from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share, unstaged
+from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share
 from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
@@ -96,12 +96,6 @@ class Shape:
     def footprint(self) -> int:
         return client_cache_footprint(self.cache_need, self.pages, self.size)
 
-    def beyond(self, stage: "Stage | None") -> "Shape":
-        """What of it the copy of a part leaves to FUSE."""
-        if stage is None or stage.share == 1:
-            return self
-        return replace(self, sizes=unstaged(self.sizes, stage.space.medium, stage.footprint))
-
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -122,7 +116,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class ClientCache:
-    """A dataset's page store on a node; size 0: none. share: which part it holds of what no copy holds."""
+    """A dataset's page store on a node; size 0: none."""
 
     space: Space | None
     size: int
@@ -164,10 +158,6 @@ class Layout:
     def staged(self, dataset: str) -> float:
         """The part of a dataset that this node stages: readers of it need neither FUSE nor network."""
         return self.stages[dataset].share if dataset in self.stages else 0.0
-
-    def cached(self, dataset: str) -> float:
-        """The part of a dataset that this node's client cache holds beside what it stages."""
-        return self.client_caches[dataset].share * (1 - self.staged(dataset))
 
     @property
     def memory(self) -> int:
@@ -212,9 +202,9 @@ def allocate(
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     left = {space.name: space.capacity for space in spaces}
-    kept = _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
-    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and layout.staged(shape.name) < 1]
-    _client_caches(layout, client_spaces, cached, caps, left, kept_beside_parts=kept, alone=alone)
+    _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
+    _client_caches(layout, client_spaces, cached, caps, left, alone=alone)
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     if hosts_worker:
@@ -230,13 +220,11 @@ def _stages(
     *,
     alone: bool,
     layers: bool,
-) -> dict[str, int]:
+) -> None:
     """Sets that must be, pinned ones, small files (which gain most): each whole on the first medium that holds it.
 
     Of a set that fits nowhere and need not be whole, a part is staged on the medium that holds most of it. What need
     not be staged leaves the worker what client caches leave it. Nothing is copied to the disk that its source is on.
-
-    Returns bytes of each medium that the rest of a part leaves to the worker.
     """
     wished = [shape for shape in datasets if shape.staged]
     need = tier_footprint(max(layout.worker_need, SMALLEST_TIER), "memory") if layout.worker_need else 0
@@ -261,7 +249,6 @@ def _stages(
                 continue
         left[space.name] -= stage.footprint
         layout.stages[shape.name] = stage
-    return kept if any(stage.share < 1 for stage in layout.stages.values()) else dict.fromkeys(kept, 0)
 
 
 def _client_caches(
@@ -271,34 +258,29 @@ def _client_caches(
     caps: dict[str, float],
     left: dict[str, int],
     *,
-    kept_beside_parts: dict[str, int],
     alone: bool,
 ) -> None:
     """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part.
 
-    Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file. Of a
-    set that is staged in part, this is about the rest.
+    Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file.
     """
-    rests = {shape.name: shape.beyond(layout.stages.get(shape.name)) for shape in cached}
-    indexed = {shape.name: min(1.0, caps[shape.name] * shape.pages / rests[shape.name].pages) for shape in cached}
-    own = _kept_for_worker(layout.worker_need, spaces, sum(shape.footprint for shape in rests.values()), alone)
-    kept = {name: max(size, kept_beside_parts[name]) for name, size in own.items()}
-    order = sorted(rests.values(), key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name))
-    partly = []
+    kept = _kept_for_worker(layout.worker_need, spaces, sum(shape.footprint for shape in cached), alone)
+    order = sorted(cached, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name))
+    rest = []
     for shape in order:
-        limits = {space.name: _limit(shape, space, indexed) for space in spaces}
+        limits = {space.name: _limit(shape, space, caps) for space in spaces}
         for space in spaces:
             if shape.footprint <= min(left[space.name] - kept[space.name], limits[space.name]):
                 left[space.name] -= shape.footprint
                 layout.client_caches[shape.name] = ClientCache(space, shape.cache_need, shape.footprint, 1.0)
                 break
         else:
-            partly.append(shape)
-    whole = sum(shape.size for shape in partly)
+            rest.append(shape)
+    whole = sum(shape.size for shape in rest)
     available = {space.name: left[space.name] - kept[space.name] for space in spaces}
-    for shape in partly if spaces else []:
-        space = max(spaces, key=lambda space: min(available[space.name], _limit(shape, space, indexed)))
-        granted = min(available[space.name] * shape.size / whole, _limit(shape, space, indexed))
+    for shape in rest if spaces else []:
+        space = max(spaces, key=lambda space: min(available[space.name], _limit(shape, space, caps)))
+        granted = min(available[space.name] * shape.size / whole, _limit(shape, space, caps))
         size = round_down(granted * shape.cache_need / shape.footprint, max(MIB, shape.cache_need // 64))
         if size < SMALLEST_CACHE:
             continue

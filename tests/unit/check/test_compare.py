@@ -77,15 +77,6 @@ def test_aims_are_ratios_of_one_run(measured: dict[str, Any]) -> None:
     assert lines["small_vs_upstream_defaults"] == "aim small_vs_upstream_defaults - >=9 missed (upstream, worker)"
 
 
-def test_of_files_that_are_all_staged_no_client_cache_is_expected(measured: dict[str, Any]) -> None:
-    staged = {"stage": {"medium": "memory"}, "staged_files": {"small": 4000, "large": 2}}
-    rows = judged(measured | staged | {"results": [], "kept": []}).datasets[0].rows
-    why = {(row.state, row.kind): row.why for row in rows}
-    assert ("client-cache", "small") not in why
-    assert ("client-cache", "large") in why
-    assert why["worker", "small"].endswith("every one of these files is staged")
-
-
 def test_four_passes_are_too_few_for_an_aim(measured: dict[str, Any]) -> None:
     left_out = next(one for one in measured["results"] if (one["path"], one["state"]) == ("disk", "disk"))
     results = [one | {"storage_bytes": 0} if one is left_out else one for one in measured["results"]]

@@ -32,11 +32,6 @@ def header(small: int, large: int) -> dict[str, Any]:
     return {"files": small + large, "bytes": sum(kind["bytes"] for kind in kinds.values()), **kinds}
 
 
-def cached(size: int) -> dict[str, Any]:
-    """A dataset with a client cache of so many bytes."""
-    return DATASET | {"client_cache_bytes": size}
-
-
 def files(of: list[passes.Pass], kind: str) -> list[int]:
     return [index for one in of if one["kind"] == kind for index in range(one["first"], one["last"])]
 
@@ -44,7 +39,7 @@ def files(of: list[passes.Pass], kind: str) -> list[int]:
 @given(small=st.integers(0, 5000), large=st.integers(0, 100), cache=st.integers(0, 2**40))
 def test_first_reads_never_meet_a_file_twice(small: int, large: int, cache: int) -> None:
     head = header(small, large)
-    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, cached(cache), True)
+    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, MOUNT, cache, True)
     for kind in KINDS:
         read = files(once, kind)
         assert len(read) == len(set(read))
@@ -56,7 +51,7 @@ def test_first_reads_never_meet_a_file_twice(small: int, large: int, cache: int)
 def test_the_sample_has_three_cold_and_enough_worker_slices() -> None:
     first = passes.first_passes(HEADER, MOUNT, True)
     assert [one["name"] for one in first if one["kind"] == "large"] == [f"cold {n}, large files" for n in (1, 2, 3)]
-    fill = passes.fill_passes(HEADER, cached(1 << 40), True)
+    fill = passes.fill_passes(HEADER, MOUNT, 1 << 40, True)
     assert [sum(one["kind"] == kind for one in fill) for kind in KINDS] == [5, 3]
 
 
@@ -69,7 +64,7 @@ def test_no_node_reads_a_large_set_to_warm_its_jvm() -> None:
 @given(small=st.integers(0, 5000), large=st.integers(0, 100))
 def test_as_many_first_reads_are_asked_for_as_there_are_files_for(small: int, large: int) -> None:
     head = header(small, large)
-    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, cached(1 << 60), True)
+    once = passes.first_passes(head, MOUNT, True) + passes.fill_passes(head, MOUNT, 1 << 60, True)
     for kind, state in product(KINDS, ("cold", "worker")):
         made = [one for one in once if (one["kind"], one["state"]) == (kind, state)]
         assert passes.first_slices(head, kind, state) == len(made)
@@ -92,7 +87,7 @@ def test_through_a_cluster_elsewhere_no_first_read_is_kept() -> None:
 
 @given(cache=st.integers(0, 2_000_000_000))
 def test_the_check_reads_what_is_resident(cache: int) -> None:
-    fill = passes.fill_passes(HEADER, cached(cache), True, again=True)
+    fill = passes.fill_passes(HEADER, MOUNT, cache, True, again=True)
     check = passes.rounds(HEADER, DATASET | {"client_cache_bytes": cache}, SETTINGS)
     for kind in KINDS if cache else ():
         assert set(files([one for one in check if one["state"] == "client-cache"], kind)) <= set(files(fill, kind))
@@ -115,7 +110,7 @@ def test_nothing_is_dropped_where_nothing_may_be_disturbed() -> None:
     harmless = SETTINGS.model_copy(update={"disruptive": False})
     every = [
         *passes.first_passes(HEADER, MOUNT, False),
-        *passes.fill_passes(HEADER, cached(1 << 40), False),
+        *passes.fill_passes(HEADER, MOUNT, 1 << 40, False),
         *passes.rounds(HEADER, DATASET, harmless),
     ]
     assert {one["before"] for one in every} == {"forget", None}
@@ -192,35 +187,7 @@ def test_training_is_emulated_where_there_are_enough_files_for_it() -> None:
 def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
     rounds = passes.rounds(HEADER, DATASET | {"client_cache_bytes": 0}, SETTINGS)
     assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache", "disk"}
-    assert passes.fill_passes(HEADER, cached(0), True) == []
-
-
-def test_a_client_cache_beside_a_part_is_filled_with_the_rest_and_read_there() -> None:
-    """Through FUSE a staged file would push out what readers need from the cache."""
-    part = {"path": "/mnt/set", "medium": "memory", "share": 0.6}
-    dataset = cached(700_000_000) | {"stage": part, "staged_files": {"small": 3000, "large": 0}}
-    held = 700_000_000 * passes.CACHE_FILL / (1_226_640_000 - 3000 * 114_660)
-    fill = passes.fill_passes(HEADER, dataset, True, again=True)
-    rounds = passes.rounds(HEADER, dataset, SETTINGS)
-    through_fuse = [one for one in rounds if one["root"] == MOUNT]
-    for read in (fill, through_fuse):
-        assert set(files(read, "small")) == set(range(3000, 3000 + int(1000 * held)))
-        assert set(files(read, "large")) == set(range(int(6 * held)))
-    assert {one["state"] for one in through_fuse} == {"warm-up", "client-cache"}
-    assert set(files([one for one in rounds if one["state"] == "staged"], "small")) == set(range(3000))
-    assert set(files([one for one in rounds if one["path"] == "disk"], "small")) == set(range(4000))
-
-
-def test_what_cold_reads_left_in_a_client_cache_is_not_the_rest() -> None:
-    dataset = cached(1 << 40) | {"staged_files": {"small": 3000, "large": 0}}
-    full = {"client_cache_used": HEADER["bytes"], "worker_used": 10}
-    kept: dict[str, Any] = {"passes": passes.first_passes(HEADER, MOUNT, True), "load": {"worker_used": 10}}
-    fill = warming.steps(HEADER, dataset, kept, full, ALL)["fill"]
-    assert sorted(files(fill, "small")) == list(range(3000, 4000))
-    kept["passes"] += fill
-    assert warming.steps(HEADER, dataset, kept, full, ALL)["fill"] == []
-    again = warming.steps(HEADER, dataset, kept, EMPTY | {"worker_used": 10}, ALL)["fill"]
-    assert {one["keep"] for one in again} == {False}
+    assert passes.fill_passes(HEADER, MOUNT, 0, True) == []
 
 
 def test_a_first_run_does_everything() -> None:

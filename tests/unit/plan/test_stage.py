@@ -1,4 +1,4 @@
-"""A staged dataset has its copy on one medium and its FUSE mount out of the way; a client cache is for what is left."""
+"""A staged dataset has its whole copy on one medium, its FUSE mount out of the way, and no client cache."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
-from alluxio_fuse.plan.layout import Shape, Space, allocate
-from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
@@ -237,73 +235,9 @@ def test_what_does_not_fit_is_staged_in_part() -> None:
     (target,) = targets(made, "localhost")
     assert target["residency"]["stage"] == round(copy.share, 3)
     assert sum(target["residency"].values()) == pytest.approx(1, abs=0.01)
+    assert not made.nodes["localhost"]["fuse/set"]["client_cache"].amount.enabled
     worker = made.nodes["localhost"]["worker"]["tiers"].amount
     assert worker, "the rest comes from workers"
-
-
-def in_fleet(memory: str = "64Gi", *, nvme: float | None = 170, network: int = 100_000, **said: Any) -> Hosts:
-    """Four nodes, each with less than a set of 130 GiB takes."""
-    rest = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto"}
-    tiers = [{"medium": "memory", "budget": memory}, *([TIERS[1]] if nvme else [])]
-    disks = [filesystem("/", 200), *([filesystem("/mnt/nvme", nvme)] if nvme else [])]
-    said = {"alluxio_datasets": [rest], "alluxio_cache_tiers": tiers, "alluxio_workload_memory": "64Gi", **said}
-    links: list[Any] = [{"name": name, "addresses": [], "speed_mbps": network} for name in ("lo", "eth0")]
-    return fleet(4, said, memory=480, cpus=64, filesystems=disks, layers=True, network=links)
-
-
-@pytest.mark.parametrize(("memory", "part"), [("64Gi", 1.0), ("8Gi", 0.2)], ids=["whole", "some of it"])
-def test_the_rest_of_a_part_has_a_client_cache_where_there_is_room(memory: str, part: float) -> None:
-    """Another medium's, since its own is full."""
-    made = plan(in_fleet(memory))
-    fuse = made.nodes["node-1"]["fuse/set"]
-    copy, cache = fuse["stage"].amount, fuse["client_cache"]
-    assert (copy.medium, cache.amount.medium) == ("ssd", "memory")
-    assert ("the whole rest" in cache.why) == (part == 1)
-    (target,) = targets(made, "node-1")
-    served = target["residency"]
-    assert served["stage"] == round(copy.share, 3)
-    assert served["client_cache"] == pytest.approx((1 - copy.share) * part, abs=0.05)
-    assert sum(served.values()) == pytest.approx(1, abs=0.01)
-    assert target["client_cache_bytes"] == cache.amount.size > 0
-    assert cache.amount.size <= caches.client_cache_need(round((1 - copy.share) * (130 << 30))) + (64 << 20)
-    assert fuse["expected"].amount["path"] == ("client cache on memory" if part == 1 else "local worker")
-
-
-def test_a_client_cache_takes_nothing_of_what_a_part_leaves_the_worker() -> None:
-    node = plan(in_fleet("120Gi", nvme=None)).nodes["node-1"]
-    (tier,) = node["worker"]["tiers"].amount
-    assert 0 < node["fuse/set"]["stage"].amount.share < 1
-    assert tier.quota * 4 > 130 << 30
-
-
-def test_an_index_for_half_of_a_set_is_enough_for_a_rest_of_a_third() -> None:
-    sizes = Sizes.unlisted(1000, 1 << 30)
-    shape = Shape("set", 0, sizes, False, None, False, None, through_cluster=True, stage="auto")
-    spaces = (Space("ssd", "ssd", "/ssd", 720 << 20), Space("memory", "memory", "/memory", 520 << 20))
-    made = allocate(
-        spaces, (shape,), 0, {"set": 0.5}, hosts_worker=False, alone=False, layers=True, client_spaces=spaces
-    )
-    assert 0.6 < made.staged("set") < 0.7
-    assert made.client_caches["set"].share == 1
-
-
-def test_the_rest_in_a_client_cache_takes_no_network() -> None:
-    gate: dict[str, Any] = {"alluxio_gate": {"mb_per_s": 3000}}
-    plan(in_fleet(network=1000, **gate))
-    assert re.search(r"\d+% of set comes from other nodes", finding(in_fleet("8Gi", network=1000, **gate)))
-
-
-def test_a_client_cache_that_is_said_is_for_the_rest() -> None:
-    said: dict[str, Any] = {"alluxio_overrides": {"fuse.client_cache_size": "10Gi"}}
-    (target,) = targets(plan(in_fleet(**said)), "node-1")
-    assert target["residency"]["client_cache"] == pytest.approx(10 / 1.05 / 130, abs=0.01)
-
-
-def test_a_part_that_fills_its_node_leaves_no_client_cache() -> None:
-    said = {"alluxio_datasets": [auto()], "alluxio_cache_tiers": [{"medium": "memory", "budget": "1Gi"}]}
-    fuse = plan(of_node(local(**said), layers=True)).nodes["localhost"]["fuse/set"]
-    assert 0 < fuse["stage"].amount.share < 1
-    assert not fuse["client_cache"].amount.enabled
 
 
 @pytest.mark.parametrize(("layers", "remedy"), [(True, "write stage: auto"), (False, "remove stage")])
@@ -407,9 +341,7 @@ def test_a_copy_on_a_disk_that_rotates_is_no_faster_than_it(disk: float, stage: 
         host["variables"]["alluxio_force"] = ["gate_reachable"]
     node = plan(hosts).nodes["node-1"]
     assert node["fuse/kits"]["stage"].amount.medium == "hdd"
-    cached = node["fuse/kits"]["client_cache"].amount
-    held = {tier.medium for tier in node["worker"]["tiers"].amount} | ({cached.medium} if cached.enabled else set())
-    assert "memory" in held
+    assert {tier.medium for tier in node["worker"]["tiers"].amount} == {"memory"}
 
 
 def test_what_every_node_stages_workers_need_not_hold() -> None:

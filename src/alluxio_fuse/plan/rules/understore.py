@@ -30,7 +30,7 @@ def served_from(client: float, worker: float, staged: float = 0.0) -> tuple[dict
     """{stage, client_cache, worker, under_store}: part of a set that each serves in a later epoch; the sum is 1."""
     if staged == 1:
         return {"stage": 1.0}, "the whole set is staged on each node"
-    from_worker = max(0.0, min(worker, 1 - staged - client))
+    from_worker = min(worker, 1 - staged - client)
     rest = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - staged - client - from_worker)}
     amount = {"stage": staged, **rest} if staged else rest
     rounded = {level: round(part, 3) for level, part in amount.items()}
