@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bundle import until
 from object_store import ObjectStore
 
 TOOLS = Path(os.environ["TOOLS"])  # where scripts/tools.py has put them
@@ -144,7 +144,7 @@ def mounted(name: str, store: ObjectStore, at: Place) -> Iterator[Path]:
     at.cache.mkdir(parents=True)
     try:
         PEERS[name](store, at)
-        _wait(lambda: os.path.ismount(at.mount), f"{name} has not mounted")
+        until(f"{name} has mounted", lambda: os.path.ismount(at.mount), READY_S)
         yield at.mount
     finally:
         subprocess.run(["umount", "--lazy", str(at.mount)], check=False)
@@ -153,23 +153,16 @@ def mounted(name: str, store: ObjectStore, at: Place) -> Iterator[Path]:
 def forget(name: str, store: ObjectStore, at: Place) -> None:
     """Mounts a peer anew, with an empty cache."""
     subprocess.run(["umount", str(at.mount)], check=True)
-    _wait(lambda: not _serving(at.mount), f"{name} has not ended")  # until then it writes in its cache
+    until(f"{name} has ended", lambda: not _serving(at.mount), READY_S)  # until then it writes in its cache
     shutil.rmtree(at.cache)
     at.cache.mkdir()
     AGAIN[name](store, at)
-    _wait(lambda: os.path.ismount(at.mount), f"{name} has not mounted")
+    until(f"{name} has mounted", lambda: os.path.ismount(at.mount), READY_S)
 
 
 def _serving(mount: Path) -> bool:
     """Does a process run that was begun with the mount point?"""
     return subprocess.run(["pgrep", "--full", str(mount)], stdout=subprocess.DEVNULL, check=False).returncode == 0
-
-
-def _wait(done: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + READY_S
-    while not done():
-        assert time.monotonic() < deadline, f"{otherwise} within {READY_S} s"
-        time.sleep(0.2)
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> None:

@@ -28,7 +28,7 @@ import peers
 from ansible_collections.alluxio.fuse.plugins.module_utils import reader
 from ansible_collections.alluxio.fuse.plugins.module_utils.reader import Entry
 from bench import BUCKET, BUDGET_MB, PREFIX, STAGES, WORK, in_memory, machine, upload
-from bundle import playbook, podman, succeed
+from bundle import playbook, podman, succeed, until
 from object_store import ObjectStore, object_store
 from peers import PEERS, Place, mounted
 
@@ -207,11 +207,10 @@ def forget_hot(one: Entry) -> None:
     """Neither blocks in workers, nor pages in the client cache of `hot`, whose FUSE begins anew."""
     task("--evict", dataset="hot")
     container, cache = f"{NAME}-fuse-hot", STATE / "client-cache/hot"
-    subprocess.run(["podman", "stop", container], check=True, capture_output=True)
+    podman("stop", container)
     empty(cache)
-    subprocess.run(["podman", "start", container], check=True, capture_output=True)
-    while not (DATA / "hot/data" / one.path).exists():
-        time.sleep(0.2)
+    podman("start", container)
+    until("FUSE serves it", (DATA / "hot/data" / one.path).exists)
 
 
 def rounds(ways: dict[str, Way], store: ObjectStore) -> dict[str, list[Took]]:
@@ -297,8 +296,8 @@ def shown(
     """Three tables of medians."""
     files, size = len(entries), sum(entry.size for entry in entries)
     lines = [f"{files} files, {size / 1e6:.0f} MB, every digest compared after each; medians of {ROUNDS}", ""]
-    lines += [*table("way", took, files, size), "", f"first epoch, {READERS} readers, who compare every digest", ""]
-    lines += table("mount", read, files, size)
+    lines += [*table(took, files, size), "", f"first epoch, {READERS} readers, who compare every digest", ""]
+    lines += table(read, files, size)
     lines += ["", f"small files from the client cache, {READERS} readers", ""]
     lines.append(f"  {'readers, and meanwhile':40} {'files/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'p99, ratio':>11}")
     for name, seen in noticed.items():
@@ -311,9 +310,9 @@ def shown(
     return "\n".join(lines)
 
 
-def table(title: str, took: dict[str, list[Took]], files: int, size: int) -> Iterator[str]:
+def table(took: dict[str, list[Took]], files: int, size: int) -> Iterator[str]:
     """A line for each way, below a heading."""
-    heading = f"  {title:25} {'s':>7} {'(min-max)':>13} {'files/s':>8} {'MB/s':>6} {'CPU s/GB':>9} {'requests':>9}"
+    heading = f"  {'way':25} {'s':>7} {'(min-max)':>13} {'files/s':>8} {'MB/s':>6} {'CPU s/GB':>9} {'requests':>9}"
     yield f"{heading} {'of size':>8}"
     for name, rows in took.items():
         seconds = median(one.seconds for one in rows)
