@@ -334,7 +334,7 @@ not.
 
 {SHAPE.images} small files and {SHAPE.shards} large ones in one S3 store behind TLS. Each way begins without a byte on
 the node and without pages. CPU seconds are the whole machine's, the store's included, for each GB of the dataset.
-`of size`: what the store's process wrote, TLS and its own files included, for each byte of the dataset. JuiceFS keeps
+`of size`: bytes of objects, and of lists of them, that the store sent for each byte of the dataset. JuiceFS keeps
 objects of its own, so its requests are for those.
 
 ```text

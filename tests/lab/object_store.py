@@ -13,7 +13,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,6 @@ class ObjectStore:
     access_key: str
     secret_key: str
     next_key: tuple[str, str]
-    pid: int = 0
 
     @property
     def s3(self) -> dict[str, Any]:
@@ -59,16 +58,19 @@ class ObjectStore:
         return {"endpoint": self.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(self.ca_file)}
 
     def sent(self) -> int:
-        """Bytes that the store's process has written anywhere, to its readers above all."""
-        fields = dict(line.split(": ") for line in Path(f"/proc/{self.pid}/io").read_text().splitlines())
-        return int(fields["wchar"])
+        """Bytes of objects, and of lists of them, that it has sent."""
+        return self._counted("bucket_traffic_sent_bytes_total")
 
-    def requests(self) -> int:
-        """S3 requests that it has answered."""
+    def requests(self, kind: str = "") -> int:
+        """S3 requests that it has answered; kind: only such, as GET, which asks for an object."""
+        return self._counted("request_total", f'type="{kind}"' if kind else "")
+
+    def _counted(self, what: str, label: str = "") -> int:
         host = self.endpoint.split("/")[2].partition(":")[0]
         with urllib.request.urlopen(f"http://{host}:{METRICS_PORT}/metrics", timeout=10) as answer:
             lines = answer.read().decode().splitlines()
-        return sum(int(float(line.split()[-1])) for line in lines if line.startswith("SeaweedFS_s3_request_total{"))
+        counted = [line for line in lines if line.startswith(f"SeaweedFS_s3_{what}{{") and label in line]
+        return sum(int(float(line.split()[-1])) for line in counted)
 
     def client(self) -> Any:
         """A client with the owner's key."""
@@ -185,7 +187,7 @@ class RestartableStore:
         log = self._folder / "weed.log"
         with log.open("w") as output:
             process = subprocess.Popen(self._command, stdout=output, stderr=output, cwd=self._folder)
-        self._process, self.about = process, replace(self.about, pid=process.pid)
+        self._process = process
         wait(self.about, lambda: None if process.poll() is None else log.read_text()[:3000])
 
     def stop(self) -> None:

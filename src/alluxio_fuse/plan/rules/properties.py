@@ -16,6 +16,7 @@ DRILLED = "seen on 2.9.6: a key replaced under readers"
 LOST = "seen on 2.9.6: worker pods that came back with other addresses; Alluxio: 5min and 2min"
 MEASURED = "measured: worker path 980 -> 1949 files/s at most, with the client cache 6795"
 WAITED = "seen on 2.9.6: 123 s from SIGTERM to the end with the master away, 3 s without"
+OVERREAD = "measured on 2.9.6: of objects of 128 MB the store sent 1.5 times the bytes"
 TRIED = "seen on 2.9.6: a local user without rights read an S3 key from the master's RPC port"
 AUTHENTICATION: Final = "alluxio.security.authentication.type"
 DEFAULTS_SURPRISE = "Alluxio's defaults listen on every address"
@@ -158,6 +159,9 @@ def master(cluster: Cluster, bind: str, address: str) -> Properties:
         if cluster.object_store:
             Because(made, "breadcrumbs", "nothing is written to a source", "Fluid; sources are read-only")(
                 {"underfs.object.store.breadcrumbs.enabled": False}
+            )
+            Because(made, "range", "workers ask the store for a block of an object, and no more", OVERREAD)(
+                {"underfs.object.store.multi.range.chunk.size": BLOCK}
             )
     return made
 

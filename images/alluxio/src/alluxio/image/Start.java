@@ -1,9 +1,12 @@
 package alluxio.image;
 
+import alluxio.conf.Configuration;
 import alluxio.fuse.AlluxioFuse;
 import alluxio.master.AlluxioMaster;
+import alluxio.util.network.NetworkAddressUtils;
 import alluxio.worker.AlluxioWorker;
 
+import java.lang.reflect.Field;
 import java.util.Arrays;
 
 /**
@@ -35,6 +38,7 @@ public final class Start {
           break;
         case "worker":
           Identity.claimWorkerStorage();
+          nameItself();
           AlluxioWorker.main(rest);
           break;
         case "fuse":
@@ -48,5 +52,15 @@ public final class Start {
       System.err.println(refusal.getMessage());
       System.exit(1);
     }
+  }
+
+  /**
+   * Gives the worker the name that clients know it by. Alluxio would compare the source of a block that it is to cache with the
+   * machine's name, take itself for another worker, and fetch each block from itself by RPC.
+   */
+  private static void nameItself() throws ReflectiveOperationException {
+    Field name = NetworkAddressUtils.class.getDeclaredField("sLocalHost");
+    name.setAccessible(true);
+    name.set(null, NetworkAddressUtils.getConnectHost(NetworkAddressUtils.ServiceType.WORKER_RPC, Configuration.global()));
   }
 }
