@@ -1,40 +1,47 @@
-"""What a worker asks of an S3 store: each byte once, with few connections, and without a way round through itself."""
+"""How a worker reads from an S3 store: each byte once, on few connections, and not by way of itself."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters
-from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import File, WorkerClient
+from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
 from bundle import until
 from containers import IMAGE, Containers, run, throwaway
 from fleets import local
-from object_store import ObjectStore, object_store
+from object_store import HTTPS_PORT, ObjectStore, object_store
+from relay import Relay, relay
 
 from alluxio_fuse.plan import plan
 
 BLOCK = 16 << 20
+PIECE = 4 << 20  # the ranges of a second mount, of which blocks are made
 CLIENTS = 4  # threads of the program that has files loaded
 SMALL = {f"small/{number:03}": 20_000 + number for number in range(200)}
 LARGE = {f"large/{number}": 3 * BLOCK - 1000 * number for number in range(3)}
 FIRST = "first"  # what a worker asks once of a bucket, it asks with this one
 SIZES = SMALL | LARGE | {FIRST: 1000}
+MOUNTS: dict[str, dict[str, str]] = {
+    "/set": {},
+    "/pieces": {"alluxio.underfs.object.store.multi.range.chunk.size": str(PIECE)},
+}
 PLANNED = ("alluxio.user.block.size.bytes.default", "alluxio.underfs.object.store.multi.range.chunk.size")
 
 
 class Services(Containers):
-    """A master with what is planned of blocks, and a worker."""
+    """A master with what is planned of blocks, and a worker; both reach the store by a relay."""
 
-    def __init__(self, folder: Path, store: ObjectStore) -> None:
+    def __init__(self, folder: Path, store: ObjectStore, port: int) -> None:
         super().__init__("s3test", folder)
         self.store = store
-        said = {"name": "set", "source": "s3://training/set", "s3": store.s3, "files": len(SIZES), "bytes": "200Mi"}
+        s3 = {**store.s3, "endpoint": f"{store.endpoint.rpartition(':')[0]}:{port}"}
+        said = {"name": "set", "source": "s3://training/set", "s3": s3, "files": len(SIZES), "bytes": "200Mi"}
         made = plan(local(alluxio_datasets=[said]))
         planned = made.nodes["localhost"]["master"]["properties"].amount
         self.options = {
@@ -47,7 +54,7 @@ class Services(Containers):
             os.chown(folder / name, 1000, 1000)
         common = throwaway("512MB")
         self.web = f"127.0.0.1:{common['alluxio.worker.web.port']}"
-        # what a client says of blocks is not told to workers: the master's properties are its own
+        # workers get what a master is told of stores, and not the size of blocks, which is a client's
         for name, more in (("master", {key: planned[key] for key in PLANNED}), ("worker", {})):
             text = "".join(f"{key}={value}\n" for key, value in (common | more).items())
             (folder / f"{name}.properties").write_text(text)
@@ -62,35 +69,43 @@ class Services(Containers):
             java = f"ALLUXIO_{name.upper()}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"
             run(*self.command(name, "--detach", "--user", "1000:1000", "--env", java, *volumes), IMAGE, *verb)
         until("the worker serves", lambda: "Live Workers: 1" in self.alluxio("fsadmin", "report", "summary"))
-        told = [part for key, value in self.options.items() for part in ("--option", f"{key}={value}")]
-        assert "Mounted" in self.alluxio("fs", "mount", "--readonly", *told, "/set", "s3://training/set")
+        for path, more in MOUNTS.items():
+            told = [part for key, value in (self.options | more).items() for part in ("--option", f"{key}={value}")]
+            # a bucket is mounted once, so each has a prefix of its own
+            mounted = self.alluxio("fs", "mount", "--readonly", *told, path, f"s3://training{path}")
+            assert "Mounted" in mounted, mounted
 
     def alluxio(self, *command: str) -> str:
         return run("podman", "exec", "s3test-master", "alluxio", *command, check=False)
 
-    def asked(self, verb: str, paths: list[str]) -> dict[str, str]:
-        """What the worker loads, gives up or compares: the digest of each file, where it is compared."""
-        files = [File(number, SIZES[path], f"/set/{path}") for number, path in enumerate(paths)]
+    def ask(self, verb: str, paths: Iterable[str], mount: str = "/set") -> dict[str, Answer]:
+        """What the worker says that it has loaded, given up or compared."""
+        names = list(paths)
+        files = [File(number, SIZES[path], f"{mount}/{path}") for number, path in enumerate(names)]
         command = ("podman", "exec", "--interactive", "s3test-master", "alluxio", "runClass")
-        answers = [one for one in WorkerClient(verb, CLIENTS, 0, command).ask(iter(files)) if one]
-        assert [one.failed for one in answers if one.failed] == []
-        return {paths[one.number]: one.digest for one in answers}
+        return {names[one.number]: one for one in WorkerClient(verb, CLIENTS, 0, command).ask(iter(files)) if one}
+
+    def load(self, paths: Iterable[str], mount: str = "/set") -> None:
+        """The worker loads files, all of them."""
+        assert [one for one in self.ask("load", paths, mount).values() if one.failed] == []
 
     def forget(self) -> None:
-        """The worker gives everything up, which the master tells it with its next heartbeat."""
-        self.asked("free", list(SIZES))
-        blocks = self.folder / "tier" / "alluxioworker"
-        until("nothing is left", lambda: not any(path.is_file() for path in blocks.iterdir()))
+        """The worker has nothing of the mounts, and the master knows."""
+        for mount in MOUNTS:
+            answers = self.ask("free", SIZES, mount)
+            assert answers.keys() == SIZES.keys()
+            assert [one for one in answers.values() if one.failed] == []
+        until("nothing is left", self.holds_nothing, 60)
+
+    def holds_nothing(self) -> bool:
+        """Whether workers hold no block, as the master says."""
+        held = [line for line in self.alluxio("fs", "ls", "-R", "/").splitlines() if re.search(r" [1-9]\d*% ", line)]
+        assert held == []
+        return True
 
     def counted(self, name: str) -> int:
         """What the worker has counted."""
         return int(counters.total(counters.flatten(counters.fetch(self.web)), f"Worker.{name}"))
-
-
-def closed_by_clients(store: ObjectStore) -> set[str]:
-    """Connections to the store that whoever began them has closed, in the last minute."""
-    address = store.endpoint.removeprefix("https://")
-    return set(run("ss", "-Htn", "state", "time-wait", "dst", address).splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -100,45 +115,75 @@ def content() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory, content: dict[str, bytes]) -> Iterator[Services]:
-    with object_store(tmp_path_factory.mktemp("store") / "s3") as store:
-        store.create_bucket("training")
-        client: Any = store.client()
-        for path, data in content.items():
-            client.put_object(Bucket="training", Key=f"set/{path}", Body=data)
-        one = Services(tmp_path_factory.mktemp("services"), store)
-        try:
-            one.start()
-            one.alluxio("fs", "ls", "-R", "/set")  # names, which are asked of the store, too
-            one.asked("load", [FIRST])
-            yield one
-        finally:
-            one.remove("worker", "master")
+def store(tmp_path_factory: pytest.TempPathFactory, content: dict[str, bytes]) -> Iterator[ObjectStore]:
+    with object_store(tmp_path_factory.mktemp("store") / "s3") as one:
+        one.create_bucket("training")
+        for mount in MOUNTS:
+            for path, data in content.items():
+                one.client().put_object(Bucket="training", Key=f"{mount[1:]}/{path}", Body=data)
+        yield one
 
 
-@pytest.mark.parametrize("paths", [list(SMALL), list(LARGE)], ids=["small", "large"])
-def test_each_byte_is_sent_once(services: Services, content: dict[str, bytes], paths: list[str]) -> None:
+@pytest.fixture(scope="module")
+def passed_on(store: ObjectStore) -> Iterator[Relay]:
+    with relay(store.endpoint.split("/")[2].partition(":")[0], HTTPS_PORT) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore, passed_on: Relay) -> Iterator[Services]:
+    one = Services(tmp_path_factory.mktemp("services"), store, passed_on.port)
+    try:
+        one.start()
+        for mount in MOUNTS:
+            one.alluxio("fs", "ls", "-R", mount)  # names, which are asked of the store, too
+            one.load([FIRST], mount)
+        yield one
+    finally:
+        one.remove("worker", "master")
+
+
+@pytest.mark.parametrize(
+    ("mount", "paths", "piece"), [("/set", SMALL, BLOCK), ("/set", LARGE, BLOCK), ("/pieces", LARGE, PIECE)]
+)
+def test_each_byte_is_sent_once(
+    services: Services, content: dict[str, bytes], mount: str, paths: dict[str, int], piece: int
+) -> None:
     services.forget()
-    size = sum(SIZES[path] for path in paths)
-    blocks = sum(-(-SIZES[path] // BLOCK) for path in paths)
     requests, sent = services.store.requests("GET"), services.store.sent()
-    services.asked("load", paths)
-    assert services.store.requests("GET") - requests == blocks
-    assert services.store.sent() - sent == size
-    digests = services.asked("compare", paths)
+    services.load(paths, mount)
+    wanted = sum(-(-size // piece) for size in paths.values())
+    until("the store has counted", lambda: services.store.requests("GET") - requests >= wanted)
+    assert services.store.requests("GET") - requests == wanted
+    assert services.store.sent() - sent == sum(paths.values())
+    digests = {path: one.digest for path, one in services.ask("compare", paths, mount).items()}
     assert digests == {path: hashlib.sha256(content[path]).hexdigest() for path in paths}
 
 
-def test_small_files_share_connections(services: Services) -> None:
+def test_small_files_share_connections(services: Services, passed_on: Relay) -> None:
     services.forget()
-    closed = closed_by_clients(services.store)
-    services.asked("load", list(SMALL))
-    assert len(closed_by_clients(services.store) - closed) < len(SMALL) / 10
+    before = passed_on.connections
+    services.load(SMALL)
+    assert passed_on.connections - before < len(SMALL) / 10
 
 
 def test_a_worker_does_not_take_itself_for_another_one(services: Services) -> None:
     services.forget()
     counted = services.counted("CacheUfsBlocks")
-    services.asked("load", list(SIZES))
+    services.load(SIZES)
     assert services.counted("CacheUfsBlocks") - counted == sum(-(-size // BLOCK) for size in SIZES.values())
     assert services.counted("CacheRemoteBlocks") == 0
+
+
+@pytest.mark.parametrize("mount", MOUNTS)
+def test_what_has_become_shorter_is_not_loaded(services: Services, content: dict[str, bytes], mount: str) -> None:
+    """Of three blocks one is left, one is cut, and one is gone: the worker keeps the first alone, and says so."""
+    (path,) = [path for path in LARGE if path.endswith("0")]
+    services.forget()
+    key = {"Bucket": "training", "Key": f"{mount[1:]}/{path}"}
+    services.store.client().put_object(**key, Body=content[path][: BLOCK + PIECE + 1])
+    try:
+        assert "has not got all of it" in services.ask("load", [path], mount)[path].failed
+        assert f"workers hold {BLOCK} of {SIZES[path]} bytes" in services.ask("compare", [path], mount)[path].failed
+    finally:
+        services.store.client().put_object(**key, Body=content[path])

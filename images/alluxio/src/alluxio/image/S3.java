@@ -15,22 +15,24 @@ import alluxio.util.UnderFileSystemUtils;
 import com.amazonaws.services.s3.AmazonS3;
 import com.amazonaws.services.s3.model.AmazonS3Exception;
 import com.amazonaws.services.s3.model.GetObjectRequest;
+import com.amazonaws.services.s3.model.ObjectMetadata;
+import com.amazonaws.services.s3.model.S3Object;
 import com.amazonaws.services.s3.transfer.TransferManager;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
+import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.Field;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 
 /**
- * Alluxio's under store for {@code s3://}, which asks for as much of an object as is read: a block. Alluxio's own asks for the
- * object from a block's first byte to its end, and closes the connection after the block. The store sends what nobody reads,
- * and each block, and so each small file, takes a TCP and a TLS handshake of its own. A mount gets Alluxio's own if this jar is
- * not the last of the class path.
+ * Alluxio's under store for {@code s3://}, which asks for an object by ranges, as Alluxio's for other stores do. Of S3 it asks
+ * for the object from a block's first byte to the end, and closes the connection after the block. The store sends what nobody
+ * reads, and each block, so each small file, takes a TCP and a TLS handshake of its own. A mount gets Alluxio's own if this jar
+ * is not the last of the class path.
  */
 public final class S3 implements UnderFileSystemFactory {
-  private static final int NOTHING_THERE = 416; // the object ends before the range begins
-
   @Override
   public UnderFileSystem create(String path, UnderFileSystemConfiguration conf) {
     AlluxioURI uri = new AlluxioURI(path);
@@ -73,11 +75,13 @@ public final class S3 implements UnderFileSystemFactory {
     }
   }
 
-  /** An object, read by a request for each range. A range that was read to its end leaves its connection to the next one. */
+  /** An object, read by a request for each range. One that was read to its end leaves its connection to the next one. */
   private static final class Ranges extends MultiRangeObjectInputStream {
     private final AmazonS3 mClient;
     private final String mBucket;
     private final String mKey;
+    /** What the store said of the object with the first range. */
+    private ObjectMetadata mFirst;
 
     Ranges(AmazonS3 client, String bucket, String key, long position, long range) {
       super(range);
@@ -88,13 +92,24 @@ public final class S3 implements UnderFileSystemFactory {
     }
 
     @Override
-    protected InputStream createStream(long begin, long end) {
+    protected InputStream createStream(long begin, long end) throws IOException {
+      if (mFirst != null && begin >= mFirst.getInstanceLength()) {
+        return InputStream.nullInputStream();
+      }
+      S3Object range = ask(new GetObjectRequest(mBucket, mKey).withRange(begin, end - 1));
+      ObjectMetadata now = range.getObjectMetadata();
+      if (mFirst != null && !Objects.equals(mFirst.getETag(), now.getETag())) {
+        range.getObjectContent().abort();
+        throw new IOException(String.format("key: %s bucket: %s has changed while it was read", mKey, mBucket));
+      }
+      mFirst = now;
+      return range.getObjectContent();
+    }
+
+    private S3Object ask(GetObjectRequest request) {
       try {
-        return mClient.getObject(new GetObjectRequest(mBucket, mKey).withRange(begin, end - 1)).getObjectContent();
+        return mClient.getObject(request);
       } catch (AmazonS3Exception e) {
-        if (e.getStatusCode() == NOTHING_THERE) {
-          return InputStream.nullInputStream();
-        }
         throw AlluxioS3Exception.from(String.format("Failed to open key: %s bucket: %s", mKey, mBucket), e);
       }
     }

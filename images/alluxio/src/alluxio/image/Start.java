@@ -1,6 +1,8 @@
 package alluxio.image;
 
+import alluxio.conf.AlluxioConfiguration;
 import alluxio.conf.Configuration;
+import alluxio.conf.PropertyKey;
 import alluxio.fuse.AlluxioFuse;
 import alluxio.master.AlluxioMaster;
 import alluxio.util.network.NetworkAddressUtils;
@@ -23,6 +25,8 @@ public final class Start {
       super(message);
     }
   }
+
+  private static final PropertyKey CONTAINER = PropertyKey.WORKER_CONTAINER_HOSTNAME; // which clients prefer
 
   private Start() {}
 
@@ -55,12 +59,16 @@ public final class Start {
   }
 
   /**
-   * Gives the worker the name that clients know it by. Alluxio would compare the source of a block that it is to cache with the
-   * machine's name, take itself for another worker, and fetch each block from itself by RPC.
+   * Gives the worker the name that clients know it by. Before it caches a block, Alluxio compares where the block is to come
+   * from with the name and the first address of the machine. A worker on loopback or on another network takes itself for
+   * another one, and fetches each block from itself by RPC.
    */
   private static void nameItself() throws ReflectiveOperationException {
+    AlluxioConfiguration conf = Configuration.global();
     Field name = NetworkAddressUtils.class.getDeclaredField("sLocalHost");
     name.setAccessible(true);
-    name.set(null, NetworkAddressUtils.getConnectHost(NetworkAddressUtils.ServiceType.WORKER_RPC, Configuration.global()));
+    String container = conf.isSet(CONTAINER) ? conf.getString(CONTAINER) : "";
+    name.set(null, container.isEmpty()
+        ? NetworkAddressUtils.getConnectHost(NetworkAddressUtils.ServiceType.WORKER_RPC, conf) : container);
   }
 }

@@ -169,16 +169,25 @@ public final class Warm {
       }
       read += block.getLength();
     }
+    if (read > 0 && held(mFiles.getStatus(path)) != status.getLength()) { // a worker that fails does not answer so
+      throw new IOException("a worker has not got all of it from the under store; its log says why");
+    }
     return read;
+  }
+
+  /** Bytes of a file that workers have, in whole blocks. */
+  private static long held(URIStatus status) {
+    long held = 0;
+    for (FileBlockInfo one : status.getFileBlockInfos()) {
+      held += one.getBlockInfo().getLocations().isEmpty() ? 0 : one.getBlockInfo().getLength();
+    }
+    return held;
   }
 
   /** Bytes and digest of what the workers hold, which no cache of a client is asked for. */
   private String compare(AlluxioURI path, URIStatus status, String algorithm) throws IOException,
       NoSuchAlgorithmException, alluxio.exception.AlluxioException, InterruptedException {
-    long held = 0;
-    for (FileBlockInfo one : status.getFileBlockInfos()) {
-      held += one.getBlockInfo().getLocations().isEmpty() ? 0 : one.getBlockInfo().getLength();
-    }
+    long held = held(status);
     if (held != status.getLength()) {
       throw new IOException("workers hold " + held + " of " + status.getLength() + " bytes");
     }
