@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import leftovers
 from bundle import engine_options
@@ -85,3 +87,33 @@ class Containers:
     def remove(self, *names: str) -> None:
         for name in names:
             run("podman", "rm", "--force", "--ignore", "--time", "15", f"{self.prefix}-{name}")
+
+
+class MasterAndWorker(Containers):
+    """A master and a worker as the image's own user, which trust a CA; each is told properties of its own."""
+
+    MEMORY = "-Xmx300m -XX:MaxDirectMemorySize=300m"
+    VERBS: ClassVar = {"master": ["master-only"], "worker": ["worker-only", "--no-format"]}
+
+    def __init__(self, prefix: str, folder: Path, ca_file: Path, properties: dict[str, dict[str, str]]) -> None:
+        super().__init__(prefix, folder)
+        self._ca_file = ca_file
+        for name in ("journal", "namespace", "tier"):
+            (folder / name).mkdir()
+            os.chown(folder / name, 1000, 1000)
+        for name, said in properties.items():
+            (folder / f"{name}.properties").write_text("".join(f"{key}={value}\n" for key, value in said.items()))
+
+    def start(self, name: str, *options: str, java: str = "") -> None:
+        """Starts one of them. java: options of its JVM."""
+        conf = "/opt/alluxio/conf"
+        volumes = [*self.volume(f"{name}.properties", f"{conf}/alluxio-site.properties", "ro")]
+        volumes += ["--volume", f"{self._ca_file}:{conf}/ca.pem:ro"]
+        volumes += [part for one in ("journal", "namespace", "tier") for part in self.volume(one)]
+        volumes += ["--env", f"ALLUXIO_{name.upper()}_JAVA_OPTS={self.MEMORY} {java}"]
+        command = self.command(name, "--detach", "--user", "1000:1000", *volumes, *options)
+        run(*command, IMAGE, *self.VERBS[name])
+
+    def alluxio(self, *command: str) -> str:
+        """What a command in the master's container says."""
+        return run("podman", "exec", f"{self.prefix}-master", "alluxio", *command, check=False)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from aws_stand_in import ROLE_ARN, Lent, aws_stand_in
 from bundle import until
-from containers import IMAGE, Containers, run, throwaway
+from containers import MasterAndWorker, run, throwaway
 from fleets import local
 from object_store import object_store, own_address
 
@@ -52,16 +52,14 @@ def certificate(folder: Path) -> Path:
     return both
 
 
-class Services(Containers):
+class Services(MasterAndWorker):
     """A master and a worker, which find keys in an environment, in the folder /keys/aws, or at an instance."""
 
     def __init__(self, folder: Path, endpoint: str, environment: dict[str, str]) -> None:
-        super().__init__("keytest", folder)
-        for name in ("journal", "namespace", "tier", "aws"):
-            (folder / name).mkdir()
-            os.chown(folder / name, 1000, 1000)
         properties = throwaway("64MB")
-        (folder / "site.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        super().__init__("keytest", folder, folder / "ca.pem", {"master": properties, "worker": properties})
+        (folder / "aws").mkdir()
+        os.chown(folder / "aws", 1000, 1000)
         self.endpoint, self.environment = endpoint, environment
 
     def put(self, name: str, text: str) -> None:
@@ -71,21 +69,14 @@ class Services(Containers):
         os.chown(path, 1000, 1000)
         path.chmod(0o400)
 
-    def start(self, name: str, address: str) -> None:
-        conf = "/opt/alluxio/conf"
-        shown = {"site.properties": f"{conf}/alluxio-site.properties", "ca.pem": f"{conf}/ca.pem", "aws": "/keys/aws"}
-        volumes = [part for one, where in shown.items() for part in self.volume(one, where, "ro")]
-        volumes += [part for one in ("journal", "namespace", "tier") for part in self.volume(one)]
-        java = f"-Xmx300m -XX:MaxDirectMemorySize=300m {METADATA}={self.endpoint}"
-        said = {**self.environment, f"ALLUXIO_{name.upper()}_JAVA_OPTS": java}
-        env = [part for key, value in said.items() for part in ("--env", f"{key}={value}")]
-        command = self.command(
-            name, "--detach", "--user", "1000:1000", "--add-host", f"{STS}:{address}", *volumes, *env
-        )
-        run(*command, IMAGE, *{"master": ["master-only"], "worker": ["worker-only", "--no-format"]}[name])
-
-    def alluxio(self, *command: str) -> str:
-        return run("podman", "exec", "keytest-master", "alluxio", "fs", *command, check=False)
+    def serve(self, address: str) -> None:
+        """Both of them; STS is at an address of this machine."""
+        env = [part for key, value in self.environment.items() for part in ("--env", f"{key}={value}")]
+        found = [*self.volume("aws", "/keys/aws", "ro"), "--add-host", f"{STS}:{address}", *env]
+        for name in self.VERBS:
+            self.remove(name)
+            self.start(name, *found, java=f"{METADATA}={self.endpoint}")
+        until("the master serves", lambda: "PERSISTED" in self.alluxio("fs", "stat", "/"))
 
     def mount(self) -> str:
         """What the master answers where it is told to mount the bucket, as it is planned."""
@@ -93,7 +84,7 @@ class Services(Containers):
         said = {"name": "set", "source": "s3://training/set", "files": 2, "bytes": "1Ki", "s3": s3}
         options = plan(local(alluxio_datasets=[said])).datasets[0].options
         told = [part for key, value in options.items() for part in ("--option", f"{key}={value}")]
-        return self.alluxio("mount", "--readonly", *told, "/set", "s3://training/set")
+        return self.alluxio("fs", "mount", "--readonly", *told, "/set", "s3://training/set")
 
     def told(self) -> str:
         """Everything that others may see: arguments, environment, logs, and the journal on the disk."""
@@ -135,10 +126,7 @@ def services(way: str, lent: Lent, tmp_path: Path) -> Iterator[Services]:
         keys = f"aws_access_key_id={name}\naws_secret_access_key={key.secret}\naws_session_token={key.token}\n"
         one.put("credentials", f"[default]\n{keys}")
         try:
-            for service in ("master", "worker"):
-                one.remove(service)
-                one.start(service, address)
-            until("the master serves", lambda: "PERSISTED" in one.alluxio("stat", "/"))
+            one.serve(address)
             yield one
         finally:
             one.remove("worker", "master")
@@ -147,8 +135,8 @@ def services(way: str, lent: Lent, tmp_path: Path) -> Iterator[Services]:
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "nothing"], indirect=True)
 def test_services_read_with_what_they_find(way: str, services: Services, lent: Lent) -> None:
     assert "Mounted" in services.mount()
-    until("the worker reads", lambda: services.alluxio("cat", "/set/plain").endswith("hello world"))
-    assert services.alluxio("cat", "/set/a b/é&").endswith("other")
+    until("the worker reads", lambda: services.alluxio("fs", "cat", "/set/plain").endswith("hello world"))
+    assert services.alluxio("fs", "cat", "/set/a b/é&").endswith("other")
     assert lent.lenders == {"instance": {"metadata"}, "web identity": {"sts"}}.get(way, set())
     assert lent.taken("s3")
     text = services.told()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from ansible_collections.alluxio.fuse.plugins.module_utils import counters
 from ansible_collections.alluxio.fuse.plugins.module_utils.worker_client import Answer, File, WorkerClient
 from bundle import until
-from containers import IMAGE, Containers, run, throwaway
+from containers import MasterAndWorker, throwaway
 from fleets import local
 from object_store import HTTPS_PORT, ObjectStore, object_store
 from relay import Relay, relay
@@ -36,49 +35,30 @@ MOUNTS: dict[str, dict[str, str]] = {
 PLANNED = ("alluxio.user.block.size.bytes.default", "alluxio.underfs.object.store.multi.range.chunk.size")
 
 
-class Services(Containers):
+class Services(MasterAndWorker):
     """A master with what is planned of blocks, and a worker; both reach the store by a relay."""
 
     def __init__(self, folder: Path, store: ObjectStore, port: int) -> None:
-        super().__init__("s3test", folder)
         self.store = store
-        s3 = {**store.s3, "endpoint": f"{store.endpoint.rpartition(':')[0]}:{port}"}
+        s3 = {**store.s3, "endpoint": f"https://{store.host}:{port}"}
         said = {"name": "set", "source": "s3://training/set", "s3": s3, "files": len(SIZES), "bytes": "200Mi"}
         made = plan(local(alluxio_datasets=[said]))
         planned = made.nodes["localhost"]["master"]["properties"].amount
-        self.options = {
-            **made.datasets[0].options,
-            "s3a.accessKeyId": store.access_key,
-            "s3a.secretKey": store.secret_key,
-        }
-        for name in ("journal", "namespace", "tier"):
-            (folder / name).mkdir()
-            os.chown(folder / name, 1000, 1000)
+        keys = {"s3a.accessKeyId": store.access_key, "s3a.secretKey": store.secret_key}
+        self.options = {**made.datasets[0].options, **keys}
         common = throwaway("1GB")
         self.web = f"127.0.0.1:{common['alluxio.worker.web.port']}"
         # workers get what a master is told of stores, and not the size of blocks, which is a client's
-        for name, more in (("master", {key: planned[key] for key in PLANNED}), ("worker", {})):
-            text = "".join(f"{key}={value}\n" for key, value in (common | more).items())
-            (folder / f"{name}.properties").write_text(text)
+        told = {"master": common | {key: planned[key] for key in PLANNED}, "worker": common}
+        super().__init__("s3test", folder, store.ca_file, told)
 
-    def start(self) -> None:
-        """Both of them, the objects mounted."""
-        conf = "/opt/alluxio/conf"
-        for name, verb in (("master", ["master-only"]), ("worker", ["worker-only", "--no-format"])):
-            volumes = [*self.volume(f"{name}.properties", f"{conf}/alluxio-site.properties", "ro")]
-            volumes += ["--volume", f"{self.store.ca_file}:{conf}/ca.pem:ro"]
-            volumes += [part for one in ("journal", "namespace", "tier") for part in self.volume(one)]
-            java = f"ALLUXIO_{name.upper()}_JAVA_OPTS=-Xmx300m -XX:MaxDirectMemorySize=300m"
-            run(*self.command(name, "--detach", "--user", "1000:1000", "--env", java, *volumes), IMAGE, *verb)
+    def mount(self) -> None:
+        """The objects, when both serve."""
         until("the worker serves", lambda: "Live Workers: 1" in self.alluxio("fsadmin", "report", "summary"))
         for path, more in MOUNTS.items():
             told = [part for key, value in (self.options | more).items() for part in ("--option", f"{key}={value}")]
-            # a bucket is mounted once, so each has a prefix of its own
             mounted = self.alluxio("fs", "mount", "--readonly", *told, path, f"s3://training{path}")
             assert "Mounted" in mounted, mounted
-
-    def alluxio(self, *command: str) -> str:
-        return run("podman", "exec", "s3test-master", "alluxio", *command, check=False)
 
     def ask(self, verb: str, paths: Iterable[str], mount: str = "/set") -> dict[str, Answer]:
         """What the worker says that it has loaded or compared."""
@@ -114,7 +94,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, content: dict[str, bytes]) -
 
 @pytest.fixture(scope="module")
 def passed_on(store: ObjectStore) -> Iterator[Relay]:
-    with relay(store.endpoint.split("/")[2].partition(":")[0], HTTPS_PORT) as one:
+    with relay(store.host, HTTPS_PORT) as one:
         yield one
 
 
@@ -122,7 +102,9 @@ def passed_on(store: ObjectStore) -> Iterator[Relay]:
 def services(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore, passed_on: Relay) -> Iterator[Services]:
     one = Services(tmp_path_factory.mktemp("services"), store, passed_on.port)
     try:
-        one.start()
+        one.start("master")
+        one.start("worker")
+        one.mount()
         for mount in MOUNTS:
             one.alluxio("fs", "ls", "-R", mount)  # names, which are asked of the store, too
             one.load(FIRST, mount)

@@ -57,17 +57,21 @@ class ObjectStore:
         """What a dataset says of the store."""
         return {"endpoint": self.endpoint, "region": "us-east-1", "path_style": True, "ca_file": str(self.ca_file)}
 
+    @property
+    def host(self) -> str:
+        """The address that it listens on."""
+        return self.endpoint.split("/")[2].partition(":")[0]
+
     def sent(self) -> int:
         """Bytes of objects, and of lists of them, that it has sent."""
         return self._counted("bucket_traffic_sent_bytes_total")
 
     def requests(self, kind: str = "") -> int:
-        """S3 requests that it has answered; kind: only such, as GET, which asks for an object."""
+        """S3 requests that it has answered; kind: of one method, as GET, by which lists are asked for, too."""
         return self._counted("request_total", f'type="{kind}"' if kind else "")
 
     def _counted(self, what: str, label: str = "") -> int:
-        host = self.endpoint.split("/")[2].partition(":")[0]
-        with urllib.request.urlopen(f"http://{host}:{METRICS_PORT}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{self.host}:{METRICS_PORT}/metrics", timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         counted = [line for line in lines if line.startswith(f"SeaweedFS_s3_{what}{{") and label in line]
         return sum(int(float(line.split()[-1])) for line in counted)

@@ -27,10 +27,10 @@ import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 
 /**
- * Alluxio's under store for {@code s3://}, which asks for an object by ranges, as Alluxio's for other stores do. Of S3 it asks
- * for the object from a block's first byte to the end, and closes the connection after the block. The store sends what nobody
- * reads, and each block, so each small file, takes a TCP and a TLS handshake of its own. A mount gets Alluxio's own if this jar
- * is not the last of the class path.
+ * Alluxio's under store for {@code s3://}, with a stream that asks for an object by ranges, as Alluxio's streams of other stores
+ * do. Its own stream of S3 asks for the object from a block's first byte to the end, and closes the connection after the block.
+ * The store sends what nobody reads, and each block, so each small file, takes a TCP and a TLS handshake of its own. A mount
+ * gets Alluxio's own if this jar is not the last of the class path.
  */
 public final class S3 implements UnderFileSystemFactory {
   @Override
@@ -80,8 +80,8 @@ public final class S3 implements UnderFileSystemFactory {
     private final AmazonS3 mClient;
     private final String mBucket;
     private final String mKey;
-    /** What the store said of the object with the first range. */
-    private ObjectMetadata mFirst;
+    /** What the store said of the object with the last range. */
+    private ObjectMetadata mSeen;
 
     Ranges(AmazonS3 client, String bucket, String key, long position, long range) {
       super(range);
@@ -93,16 +93,16 @@ public final class S3 implements UnderFileSystemFactory {
 
     @Override
     protected InputStream createStream(long begin, long end) throws IOException {
-      if (mFirst != null && begin >= mFirst.getInstanceLength()) {
+      if (mSeen != null && begin >= mSeen.getInstanceLength()) {
         return InputStream.nullInputStream();
       }
       S3Object range = ask(new GetObjectRequest(mBucket, mKey).withRange(begin, end - 1));
       ObjectMetadata now = range.getObjectMetadata();
-      if (mFirst != null && !Objects.equals(mFirst.getETag(), now.getETag())) {
+      if (mSeen != null && !Objects.equals(mSeen.getETag(), now.getETag())) {
         range.getObjectContent().abort();
         throw new IOException(String.format("key: %s bucket: %s has changed while it was read", mKey, mBucket));
       }
-      mFirst = now;
+      mSeen = now;
       return range.getObjectContent();
     }
 
