@@ -8,6 +8,8 @@ without `left_out` and `unreadable` are read by check and warm. Memory does not 
 A digest is a sha256 of what was read, with its `md5` where that was compared with the ETag. Of a source whose ETags are
 MD5s, it is the ETag where an object was not read: algorithm `md5`. It is `of` the source, or of none.
 
+The header's `id` is that of the content. `times` tells whether objects were written again with the same ETags.
+
 A file whose size and stamp an earlier manifest of the source has is not read again for its digest, and neither is one
 of a manifest that was not finished, so that an interrupted run goes on.
 """
@@ -92,6 +94,7 @@ class Draft:
         # it lives as long as the draft
         self._spool = tempfile.SpooledTemporaryFile(SPOOL_BYTES, mode="w+", encoding="ascii")  # noqa: SIM115
         self._id = hashlib.sha256(json.dumps([MANIFEST_VERSION, source, limit, seed]).encode())
+        self._times = hashlib.sha256()
         self._types: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
         self._sizes = Sizes()
@@ -107,8 +110,9 @@ class Draft:
 
     def _add(self, entry: Entry) -> None:
         self._spool.write(json.dumps(entry) + "\n")
-        # a folder's time changes with any file that comes and goes beside the dataset
+        # a folder's time changes with any file that comes and goes beside the dataset, an object's without its content
         self._id.update(json.dumps(entry[:4] + entry[5:]).encode())
+        self._times.update(f"{entry.mtime if entry.type == FILE else None} ".encode())
         self._types[entry.type] += 1
         if entry.unreadable:
             self.unreadable[entry.unreadable] += 1
@@ -153,6 +157,7 @@ class Draft:
             "etags": etags.Compared().counts(),
             "coverage": "all" if digested is None else "sample",
             "id": self._id.hexdigest()[:16],
+            "times": self._times.hexdigest()[:16],
         }
 
     @property

@@ -53,7 +53,7 @@ def made(params: dict[str, Any], *, check: bool, warn: Said, say: Said) -> dict[
         _judge(draft, params, warn)
         head = draft.header
         head["records"] = manifest.holds_records(draft, opened.heads)
-        changed = old is None or old.get("id") != head["id"]
+        changed = old is None or any(old.get(key) != head[key] for key in ("id", "times"))
         if changed and not check:
             progress = Progress(Path(path).stem, head, say)
             progress.listed(time.monotonic() - begun)

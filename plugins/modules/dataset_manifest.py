@@ -12,9 +12,10 @@ description:
   - Digests of all files up to O(digest_bytes), else of a seeded sample over the whole set; the manifest says which.
   - Other objects of a bucket have their ETag as digest (algorithm C(md5)), if it was the MD5 of each object of the
     sample, and at least 300 were compared. Uploads in parts have none.
-  - Kept while the source is unchanged, which sizes and modification times (or ETags) tell. Where it has changed, or a
-    run was interrupted, only files are read whose size and time (or ETag) no earlier manifest has. Remove O(path),
-    and what begins with a dot and its name beside it, to have all of them read again.
+  - Kept while the source is unchanged, which sizes, modification times and ETags tell. Where it has changed, or a
+    run was interrupted, only files are read whose size and time (or ETag) no earlier manifest has. So an object that
+    was written again with the same ETag has a new time in the manifest, and is not read. Remove O(path), and what
+    begins with a dot and its name beside it, to have all of them read again.
   - On the controller it shows how far it is with an object store.
   - "It has one entry for everything that a reader can name: files, folders, links, hidden and empty ones, each with
     C(type), C(size), C(mode), C(mtime), C(stamp) and, of a file, C(digest)."

@@ -147,6 +147,21 @@ def test_what_was_compared_counts_in_later_runs(made: Made, serving: Serving) ->
     assert (digests[chosen[0]]["md5"], digests[left[0]]["value"]) == (md5, md5)
 
 
+def test_objects_that_were_written_again_as_they_were_have_their_new_times(made: Made, serving: Serving) -> None:
+    """A copy is compared with the time of a file that has no digest."""
+    first = made()
+    for key in serving.store.modified:
+        serving.store.modified[key] += 3600
+    again = made()
+    assert (again["changed"], again["asked"]) == (True, first["asked"])
+    assert again["manifest"]["id"] == first["manifest"]["id"]
+    lines = reader.read_manifest(again["path"])
+    next(lines)
+    times = {(row["path"], row["mtime"]) for row in lines if row["type"] == "file"}
+    assert times == {(key.removeprefix("set/"), int(time)) for (_, key), time in serving.store.modified.items()}
+    assert not made()["changed"]
+
+
 def test_what_an_etag_stood_for_is_read_for_its_sha256(made: Made, serving: Serving) -> None:
     first = made()
     whole = made(digest_bytes=FILES * BYTES)
