@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,12 +29,12 @@ LARGE = {f"large/{number}": 3 * BLOCK - 1000 * number for number in range(3)}
 MANY = {f"many/{number:03}": 20_000 + number for number in range(100)}
 OWN = {"own/small": 20_000, "own/large": 2 * BLOCK}
 CUT = {"cut/large": 3 * BLOCK}
-SIZES = FIRST | SMALL | LARGE | MANY | OWN | CUT  # each is loaded by one test: a worker may keep what it is to give up
-MOUNTS: dict[str, dict[str, str]] = {
-    "/set": {},
-    "/pieces": {"alluxio.underfs.object.store.multi.range.chunk.size": str(PIECE)},
-}
-PLANNED = ("alluxio.user.block.size.bytes.default", "alluxio.underfs.object.store.multi.range.chunk.size")
+WRITTEN = {"written": BLOCK}
+# each is loaded by one test: a worker may keep what it is to give up
+SIZES = FIRST | SMALL | LARGE | MANY | OWN | CUT | WRITTEN
+RANGE = "alluxio.underfs.object.store.multi.range.chunk.size"
+MOUNTS: dict[str, dict[str, str]] = {"/set": {}, "/pieces": {RANGE: str(PIECE)}}
+PLANNED = ("alluxio.user.block.size.bytes.default", RANGE)
 
 
 class Services(MasterAndWorker):
@@ -52,13 +54,12 @@ class Services(MasterAndWorker):
         told = {"master": common | {key: planned[key] for key in PLANNED}, "worker": common}
         super().__init__("s3test", folder, store.ca_file, told)
 
-    def mount(self) -> None:
-        """The objects, when both serve."""
-        until("the worker serves", lambda: "Live Workers: 1" in self.alluxio("fsadmin", "report", "summary"))
-        for path, more in MOUNTS.items():
-            told = [part for key, value in (self.options | more).items() for part in ("--option", f"{key}={value}")]
-            mounted = self.alluxio("fs", "mount", "--readonly", *told, path, f"s3://training{path}")
-            assert "Mounted" in mounted, mounted
+    def mount(self, path: str, more: dict[str, str]) -> None:
+        """The objects of a prefix, with what only this mount is told of them; their names are asked for."""
+        told = [part for key, value in (self.options | more).items() for part in ("--option", f"{key}={value}")]
+        mounted = self.alluxio("fs", "mount", "--readonly", *told, path, f"s3://training{path}")
+        assert "Mounted" in mounted, mounted
+        self.alluxio("fs", "ls", "-R", path)
 
     def ask(self, verb: str, paths: Iterable[str], mount: str = "/set") -> dict[str, Answer]:
         """What the worker says that it has loaded or compared."""
@@ -104,9 +105,9 @@ def services(tmp_path_factory: pytest.TempPathFactory, store: ObjectStore, passe
     try:
         one.start("master")
         one.start("worker")
-        one.mount()
-        for mount in MOUNTS:
-            one.alluxio("fs", "ls", "-R", mount)  # names, which are asked of the store, too
+        until("the worker serves", lambda: "Live Workers: 1" in one.alluxio("fsadmin", "report", "summary"))
+        for mount, more in MOUNTS.items():
+            one.mount(mount, more)
             one.load(FIRST, mount)
         yield one
     finally:
@@ -150,3 +151,21 @@ def test_what_has_become_shorter_is_not_loaded(services: Services, content: dict
     services.store.client().put_object(**key, Body=content[path][: BLOCK + PIECE + 1])
     assert "has not got all of it" in services.ask("load", CUT, mount)[path].failed
     assert f"workers hold {BLOCK} of {SIZES[path]} bytes" in services.ask("compare", CUT, mount)[path].failed
+
+
+def test_versions_of_an_object_are_not_mixed(services: Services, content: dict[str, bytes]) -> None:
+    """Its block takes 256 requests, and it is written again and again meanwhile, with as many bytes."""
+    (path,) = WRITTEN
+    versions = itertools.cycle([content[path], content[path][::-1]])
+
+    def write() -> None:
+        services.store.client().put_object(Bucket="training", Key=f"often/{path}", Body=next(versions))
+
+    write()
+    services.mount("/often", {RANGE: str(BLOCK // 256)})
+    with ThreadPoolExecutor(1) as pool:
+        loaded = pool.submit(services.ask, "load", WRITTEN, "/often")
+        while not loaded.done():
+            write()
+    assert "has not got all of it" in loaded.result()[path].failed
+    assert f"key: often/{path} bucket: training has changed while it was read" in services.log("worker")
