@@ -22,7 +22,6 @@ STATE, ROOT = f"/var/lib/{NAMESPACE}/cache-alluxio-fuse", f"/mnt/{NAMESPACE}/cac
 DISK = "/var/cache/chart-staged"
 #: Of each of two workers: together they hold three quarters of the set.
 QUOTA, WINDOWS = "96Mi", 6
-HUNG_S = 900  # where other processes were at work, a copy on each node took more than 300
 ALL = "cd /data/data && find . -type f -print0 | xargs -0 -n 100 sha256sum"
 
 
@@ -52,7 +51,7 @@ def sent(cluster: Cluster, lab: list[str]) -> Iterator[int]:
         )
         cluster.wait_ready(NAMESPACE, {**whole(cluster), STAGE: len(cluster.gpu_nodes())}, 600)
         start_readers(cluster)
-        cluster.wait("a copy on each node", lambda: shown(cluster) == {"tmpfs"}, HUNG_S)
+        cluster.wait("a copy on each node", lambda: shown(cluster) == {"tmpfs"}, 300)
         yield store.store_sent() - before
     finally:
         remove(cluster, NAMESPACE)
@@ -151,7 +150,7 @@ def test_the_next_pod_keeps_the_copy(cluster: Cluster, sent: int, expected: dict
 
 def test_less_room_makes_a_part_under_readers(cluster: Cluster, sent: int, expected: dict[str, str]) -> None:
     upgrade(cluster, medium="memory", size="128Mi")
-    deadline = time.monotonic() + HUNG_S
+    deadline = time.monotonic() + 300
     while shown(cluster) != {"overlayfs"}:
         assert digests(cluster) == [expected] * len(readers(cluster))
         assert time.monotonic() < deadline, cluster.reasons(NAMESPACE)
@@ -179,7 +178,7 @@ def test_a_disk_holds_a_copy(cluster: Cluster, sent: int, expected: dict[str, st
     cluster.wait_ready(NAMESPACE, {**whole(cluster), STAGE: len(cluster.gpu_nodes())}, 600)
     start_readers(cluster)
     disk = {on_node(node, "stat --file-system --format=%T /var/cache").strip() for node in cluster.gpu_nodes()}
-    cluster.wait("a copy on each node", lambda: shown(cluster) == disk, HUNG_S)
+    cluster.wait("a copy on each node", lambda: shown(cluster) == disk, 300)
     assert digests(cluster) == [expected] * len(readers(cluster))
 
 
