@@ -112,7 +112,8 @@ class Draft:
         self._spool.write(json.dumps(entry) + "\n")
         # a folder's time changes with any file that comes and goes beside the dataset, an object's without its content
         self._id.update(json.dumps(entry[:4] + entry[5:]).encode())
-        self._times.update(f"{entry.mtime if entry.type == FILE else None} ".encode())
+        if entry.type == FILE:
+            self._times.update(f"{entry.mtime} ".encode())
         self._types[entry.type] += 1
         if entry.unreadable:
             self.unreadable[entry.unreadable] += 1

@@ -86,7 +86,7 @@ EXAMPLES = r"""
 RETURN = r"""
 manifest:
   description:
-    - Header of the manifest, with counts, bytes, coverage and id.
+    - Header of the manifest, with counts, bytes, coverage, id and times.
     - "C(etags) counts objects whose ETag was C(compared) with their MD5, those of them with an C(other) one, and the
       C(files) and C(bytes) that have theirs as digest."
     - C(sizes) is the histogram of the files that are read, as [upper bound in bytes, files, bytes].

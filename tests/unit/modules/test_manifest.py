@@ -324,8 +324,8 @@ def test_any_change_of_the_source_changes_the_id(change: list[Entry]) -> None:
 
 
 def test_a_folder_s_time_is_no_change() -> None:
-    ids = {drafted([Entry("a", "folder", mtime=time), Entry("a/b", "file")]).header["id"] for time in (1, 2)}
-    assert len(ids) == 1
+    one, other = (drafted([Entry("a", "folder", mtime=time), Entry("a/b", "file")]).header for time in (1, 2))
+    assert one == other
 
 
 def test_a_manifest_of_another_version_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
