@@ -65,18 +65,19 @@ def _of_copies(rows: Sequence[Row]) -> Iterator[Aim]:
         yield _aim(rows, f"staged_disk_{kind}_vs_disk", (STAGED_DISK, DISK, kind), 0.95)
         yield _aim(rows, f"staged_disk_{kind}_again_vs_disk", (STAGED_DISK_AGAIN, DISK_AGAIN, kind), 0.95)
     yield _aim(rows, "staged_part_small_vs_memory", (STAGED_PART, MEMORY, "small"), 0.75)
-    fuse, copied = _partly(rows, OURS), _partly(rows, STAGED_PART)
-    yield Aim(
-        name="small_80_percent_staged_vs_in_client_cache",
-        value=copied / fuse if copied and fuse else None,
-        target=3.0,
-        versus=f"computed: the other {1 - STAGED_SHARE:.0%} from a worker for both",
-    )
+    for rest in (OURS, WORKER):
+        fuse, copied = _partly(rows, OURS, rest), _partly(rows, STAGED_PART, rest)
+        yield Aim(
+            name=f"small_80_percent_staged_vs_client_cache_rest_in_{rest[1].replace('-', '_')}",
+            value=copied / fuse if copied and fuse else None,
+            target=3.0,
+            versus=f"computed: the other {1 - STAGED_SHARE:.0%} from the {rest[1]} for both",
+        )
 
 
-def _partly(rows: Sequence[Row], where: tuple[str, str]) -> float | None:
-    """Small files per second where a part of them is read as in a row, and the rest from a worker."""
-    held, rest = _figure(rows, where, "small", cpu=False), _figure(rows, WORKER, "small", cpu=False)
+def _partly(rows: Sequence[Row], where: tuple[str, str], others: tuple[str, str]) -> float | None:
+    """Small files per second where a part of them is read as in one row, and the rest as in another."""
+    held, rest = _figure(rows, where, "small", cpu=False), _figure(rows, others, "small", cpu=False)
     return 1 / (STAGED_SHARE / held + (1 - STAGED_SHARE) / rest) if held and rest else None
 
 

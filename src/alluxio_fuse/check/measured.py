@@ -95,8 +95,10 @@ def _states(measured: Measured, kind: Kind) -> Iterator[str]:
     """The mount's for files of a kind, the deepest first."""
     yield "cold"
     if not measured.direct:
-        yield "worker"
-        if measured.client_cache_bytes:
+        copied = measured.staged_files.get(kind)
+        if copied is None or not measured.client_cache_bytes:
+            yield "worker"
+        if measured.client_cache_bytes and copied != measured.manifest[kind]["files"]:
             yield "client-cache"
     if measured.stage and measured.staged_files.get(kind, 1):
         yield "staged"

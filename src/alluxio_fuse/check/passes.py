@@ -3,6 +3,8 @@
 A byte is read for the first time only once, so cold and worker states are measured while the caches are filled:
 JVM warm-up, cold slices, load into workers, then the read-through that fills the client cache, whose first read of each
 slice is the worker state. What is resident then is a prefix of the seeded order, which the check reads again and again.
+The client cache of a dataset that is staged in part is for what follows the staged files: its first readers fill it,
+here the warm-up passes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +17,7 @@ from alluxio_fuse.check.profiles import KINDS, WAYS, Kind, heading, impossible, 
 from alluxio_fuse.plan.intent.work import CheckBudget, Profile
 
 Pass = dict[str, Any]
+Files = tuple[Kind, int, int]  # of a kind, the first and the one after the last
 
 COLD_SLICES = 3
 FILL_SLICES = 5
@@ -101,22 +104,22 @@ def rounds(header: Mapping[str, Any], dataset: Mapping[str, Any], settings: Chec
     for kind in KINDS:
         end = files_to_read(header, kind, dataset, settings)
         for path, root, state, more in _targets(dataset, kind) if end else ():
-            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
-            if not last:
+            files = (kind, *_files_in(header, kind, dataset, state, end))
+            if not _length(files):
                 continue
             dropped = before(settings.disruptive)
-            if path != "disk" and state != "staged" and kind == warm_up_kind(header):
-                warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), (kind, 0, end), dropped)
+            if state not in ("disk", "staged") and (kind == warm_up_kind(header) or _is_of_rest(dataset, state)):
+                warm_up = _pass(f"JVM warm-up, {path}, {kind} files", (path, "warm-up", root), files, dropped)
                 passes.append(warm_up | more | WARM_UP | {"round": 0})
             for number in range(1, settings.passes + 1):
                 # a mount with Alluxio's own options keeps no pages from one open to the next
                 kept = path in ("mount", "disk") and state == _served(dataset, path) and more.get("medium") != "memory"
                 again = [("page-cache", None)] if kept else []
-                for held, first in [(state, dropped), *again]:
+                for held, emptied in [(state, dropped), *again]:
                     name = f"{number}: {path}, {held}, {kind} files"
-                    one = _pass(name, (path, held, root), (kind, 0, last), first) | more
+                    one = _pass(name, (path, held, root), files, emptied) | more
                     # a page-cache pass reads the very pages whose digests were compared after the pass before it
-                    passes.append(one | {"round": number, "verify": path != "disk" and first is not None})
+                    passes.append(one | {"round": number, "verify": path != "disk" and emptied is not None})
     passes += _other_ways(header, dataset, settings)
     sized = [one | {"bytes": _bytes_of(header, one)} for one in passes]
     return sorted(sized, key=lambda one: one["round"])
@@ -143,14 +146,14 @@ def _other_ways(header: Mapping[str, Any], dataset: Mapping[str, Any], settings:
         if not wanted or impossible(row, header, end):
             continue
         for path, root, state, more in _targets(dataset, kind):
-            last = min(end, staged_files(header, kind, dataset)) if state == "staged" else end
-            if (path == "mount" and state != _served(dataset, path)) or not last:
+            files = (kind, *_files_in(header, kind, dataset, state, end))
+            if (path == "mount" and state != _served(dataset, path)) or not _length(files):
                 continue
             for number in range(1, settings.passes + 1):
-                for counts in numbers(row, settings.readers, last):
+                for counts in numbers(row, settings.readers, _length(files)):
                     title = heading(row, counts["readers"], counts.get("held"))
                     yield (
-                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), (kind, 0, last), "drop")
+                        _pass(f"{number}: {path}, {state}, {title}", (path, state, root), files, "drop")
                         | more
                         | {"kind": row, "select": kind, "way": way, "round": number, "verify": False, **counts}
                         | (
@@ -197,7 +200,7 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
         limits.append(PROBE_BYTES)
     if not dataset["folder"] and kind == "small":
         limits.append(COPY_BYTES)
-    cache = dataset["client_cache_bytes"]
+    cache = 0 if dataset.get("staged_files") else dataset["client_cache_bytes"]
     resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
     return min(resident, _files_of(header, kind, min(limits))) if files_within(header, kind, settings) else 0
 
@@ -205,6 +208,24 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
 def staged_files(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any]) -> int:
     """How many files of a kind are staged, from the beginning of the seeded order."""
     return int(dataset.get("staged_files", {}).get(kind, header[kind]["files"]))
+
+
+def _files_in(
+    header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, Any], state: str, end: int
+) -> tuple[int, int]:
+    """First and last file that passes in a state read; `end`: the last of those that all other passes read."""
+    if state == "staged":
+        return 0, min(end, staged_files(header, kind, dataset))
+    if not _is_of_rest(dataset, state):
+        return 0, end
+    first = staged_files(header, kind, dataset)
+    held = resident_files(header, kind, dataset["client_cache_bytes"])
+    return first, min(header[kind]["files"], first + min(end, held))
+
+
+def _is_of_rest(dataset: Mapping[str, Any], state: str) -> bool:
+    """Whether readers in a state find what a copy of a part does not hold."""
+    return state == "client-cache" and bool(dataset.get("staged_files"))
 
 
 def files_within(header: Mapping[str, Any], kind: Kind, settings: CheckSettings) -> bool:
@@ -279,7 +300,12 @@ def _cut(begin: int, end: int, slices: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _pass(name: str, target: tuple[str, str, str], files: tuple[Kind, int, int], before: str | None) -> Pass:
+def _length(files: Files) -> int:
+    _, first, last = files
+    return last - first
+
+
+def _pass(name: str, target: tuple[str, str, str], files: Files, before: str | None) -> Pass:
     path, state, root = target
     kind, first, last = files
     return {

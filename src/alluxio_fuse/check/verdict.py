@@ -21,7 +21,7 @@ from alluxio_fuse.check.gate import (
     trained,
 )
 from alluxio_fuse.check.measured import NOT_KEPT, NOT_TESTED, Measured, missing
-from alluxio_fuse.check.passes import AGREE, CheckSettings, first_slices, warm_up_kind
+from alluxio_fuse.check.passes import AGREE, CheckSettings, first_slices
 from alluxio_fuse.check.profiles import KINDS
 from alluxio_fuse.check.rows import Row, rows
 from alluxio_fuse.check.statistics import Spread
@@ -145,9 +145,7 @@ def _dataset(measured: Measured, gate: Gate, settings: CheckSettings) -> Dataset
         gate=gate,
         disk_ratio=ratio,
         compared={path: times for path in others if (times := small_ratio(measured.results, path))},
-        jvm_warm_up_mb_per_s=[
-            speed for r in measured.results if (r.path, r.state) == ("mount", "warm-up") for speed in r.repeats_mb_per_s
-        ],
+        jvm_warm_up_mb_per_s=_warm_up(measured) or [],
         load=measured.load,
         foreign_cpu=foreign,
         wrong=max(wrong, len(found)),
@@ -197,18 +195,23 @@ def _few(table: list[Row], measured: Measured, settings: CheckSettings) -> list[
 
 def _warm_jvm(measured: Measured) -> list[Finding]:
     """A JVM that compiles while it is measured is measured at compiling."""
-    states = ("client-cache", "worker", "cold")
-    kind = warm_up_kind(measured.manifest)
-    if not any((r.path, r.kind) == ("mount", kind) and r.state in states for r in measured.results):
+    speeds = _warm_up(measured)
+    if speeds is None:
         return []
-    warm_up = [r for r in measured.results if (r.path, r.state) == ("mount", "warm-up")]
-    speeds = [speed for result in warm_up for speed in result.repeats_mb_per_s]
     if len(speeds) < 2:
         return [Finding(outcome="CANNOT TELL", reason="the JVM of the mount was not warmed before it was measured")]
     if abs(speeds[-1] - speeds[-2]) > AGREE * speeds[-2]:
         said = ", ".join(f"{speed:.0f}" for speed in speeds)
         return [Finding(outcome="CANNOT TELL", reason=f"the JVM was not steady: warm-up passes of {said} MB/s")]
     return []
+
+
+def _warm_up(measured: Measured) -> list[float] | None:
+    """MB/s of passes that warmed the JVM: with small files, where FUSE was read for any; None: it was read for none."""
+    read = {r.kind for r in measured.results if r.path == "mount" and r.state in ("client-cache", "worker", "cold")}
+    kind = next((kind for kind in KINDS if kind in read), None)
+    warmed = [r for r in measured.results if (r.path, r.state, r.kind) == ("mount", "warm-up", kind)]
+    return [speed for result in warmed for speed in result.repeats_mb_per_s] if kind else None
 
 
 def _speed(table: list[Row], ratio: Spread | None, gate: Gate, measured: Measured) -> list[Finding]:

@@ -33,8 +33,13 @@ def steps(
     return {
         "first": [one for one in first if one["name"] not in done],
         "load": settings["workers"] and "load" in dataset["warm_up"] and not _loaded(kept, levels),
-        "fill": [] if filled else fill or again,
+        "fill": [] if filled or _is_for_rest(dataset) else fill or again,
     }
+
+
+def _is_for_rest(dataset: Mapping[str, Any]) -> bool:
+    """Whether the client cache is for what a copy leaves out: readers fill it, since the copy goes through it first."""
+    return bool((dataset.get("stage") or {}).get("share", 1) < 1)
 
 
 def _loaded(kept: Mapping[str, Any], levels: Mapping[str, Any]) -> bool:
@@ -54,7 +59,8 @@ def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mappi
         return f"{size}; read from its source without a cluster, so there is no cache to fill"
     held = [f"workers hold {_mb(levels['worker_used'])} MB of all datasets"]
     if dataset["client_cache_bytes"]:
-        held.append(f"the client cache {_mb(levels['client_cache_used'])} of {_mb(header['bytes'])} MB")
+        rest = " MB, for what is not staged" if _is_for_rest(dataset) else f" of {_mb(header['bytes'])} MB"
+        held.append(f"the client cache {_mb(levels['client_cache_used'])}{rest}")
     return f"{size}; {', '.join(held)}"
 
 

@@ -1,6 +1,7 @@
 """Where the bytes of a node go: which medium holds which client cache and which worker tier."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from alluxio_fuse.plan.intent.datasets import StageWish
@@ -16,7 +17,7 @@ from alluxio_fuse.plan.rules.caches import (
     client_cache_share,
     tier_footprint,
 )
-from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share
+from alluxio_fuse.plan.rules.stage import SMALLEST_PART, stage_footprint, staged_share, unstaged
 from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
@@ -96,6 +97,12 @@ class Shape:
     def footprint(self) -> int:
         return client_cache_footprint(self.cache_need, self.pages, self.size)
 
+    def beyond(self, stage: "Stage | None") -> "Shape":
+        """What of it the copy of a part leaves to FUSE."""
+        if stage is None or stage.share == 1:
+            return self
+        return replace(self, sizes=unstaged(self.sizes, stage.space.medium, stage.footprint))
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -116,7 +123,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class ClientCache:
-    """A dataset's page store on a node; size 0: none."""
+    """A dataset's page store on a node; size 0: none. share: which part it holds of what no copy holds."""
 
     space: Space | None
     size: int
@@ -155,9 +162,17 @@ class Layout:
         """Bytes of a medium that are given away."""
         return sum(held.footprint for held in self._held if held.space == space)
 
+    def left(self, spaces: Iterable[Space]) -> dict[str, int]:
+        """Bytes of each medium, by name, that are not given away."""
+        return {space.name: space.capacity - self.used(space) for space in spaces}
+
     def staged(self, dataset: str) -> float:
         """The part of a dataset that this node stages: readers of it need neither FUSE nor network."""
         return self.stages[dataset].share if dataset in self.stages else 0.0
+
+    def cached(self, dataset: str) -> float:
+        """The part of a dataset that this node's client cache holds beside what it stages."""
+        return self.client_caches[dataset].share * (1 - self.staged(dataset))
 
     @property
     def memory(self) -> int:
@@ -197,18 +212,30 @@ def allocate(
 ) -> Layout:
     """Lay out one node.
 
+    What a copy leaves out has a client cache where one medium holds all of it: of a fleet, beside worker tiers.
+
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
     `layers`: whether the node can stage a part of a set; `client_spaces`: those of `spaces` for client caches.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
-    left = {space.name: space.capacity for space in spaces}
-    _stages(layout, spaces, datasets, left, alone=alone, layers=layers)
-    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
-    _client_caches(layout, client_spaces, cached, caps, left, alone=alone)
+    _stages(layout, spaces, datasets, layout.left(spaces), alone=alone, layers=layers)
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and layout.staged(shape.name) < 1]
+    whole = [shape for shape in cached if shape.name not in layout.stages]
+    parts = [shape for shape in cached if shape.name in layout.stages]
+    rests = [shape.beyond(layout.stages[shape.name]) for shape in parts]
+    indexed = {rest.name: caps[rest.name] * part.pages / rest.pages for part, rest in zip(parts, rests, strict=True)}
+    client = sum(shape.footprint for shape in [*whole, *(rests if alone else [])])
+    kept = _kept_for_worker(layout.worker_need, client_spaces, client, alone)
+    free = {name: size - kept.get(name, 0) for name, size in layout.left(spaces).items()}
+    _client_caches(layout, client_spaces, whole, caps, free)
+    if alone:
+        _whole_caches(layout, client_spaces, rests, indexed, free)
+    if hosts_worker:
+        _tiers(layout, spaces, layout.left(spaces))
+    if not alone:
+        _whole_caches(layout, client_spaces, rests, indexed, layout.left(client_spaces))
     for shape in datasets:
         layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
-    if hosts_worker:
-        _tiers(layout, spaces, left)
     return layout
 
 
@@ -256,28 +283,12 @@ def _client_caches(
     spaces: tuple[Space, ...],
     cached: list[Shape],
     caps: dict[str, float],
-    left: dict[str, int],
-    *,
-    alone: bool,
+    free: dict[str, int],
 ) -> None:
-    """Pinned sets first, then small files (which gain most), whole where a medium holds them whole, else a part.
-
-    Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file.
-    """
-    kept = _kept_for_worker(layout.worker_need, spaces, sum(shape.footprint for shape in cached), alone)
-    order = sorted(cached, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name))
-    rest = []
-    for shape in order:
-        limits = {space.name: _limit(shape, space, caps) for space in spaces}
-        for space in spaces:
-            if shape.footprint <= min(left[space.name] - kept[space.name], limits[space.name]):
-                left[space.name] -= shape.footprint
-                layout.client_caches[shape.name] = ClientCache(space, shape.cache_need, shape.footprint, 1.0)
-                break
-        else:
-            rest.append(shape)
+    """Whole where a medium holds a set whole, else a part. `free`: bytes of each medium; what is given is taken off."""
+    rest = _whole_caches(layout, spaces, cached, caps, free)
     whole = sum(shape.size for shape in rest)
-    available = {space.name: left[space.name] - kept[space.name] for space in spaces}
+    available = dict(free)
     for shape in rest if spaces else []:
         space = max(spaces, key=lambda space: min(available[space.name], _limit(shape, space, caps)))
         granted = min(available[space.name] * shape.size / whole, _limit(shape, space, caps))
@@ -285,8 +296,32 @@ def _client_caches(
         if size < SMALLEST_CACHE:
             continue
         footprint = min(int(granted), client_cache_footprint(size, shape.pages, shape.size))
-        left[space.name] -= footprint
+        free[space.name] -= footprint
         layout.client_caches[shape.name] = ClientCache(space, size, footprint, client_cache_share(size, shape.size))
+
+
+def _whole_caches(
+    layout: Layout,
+    spaces: tuple[Space, ...],
+    cached: list[Shape],
+    caps: dict[str, float],
+    free: dict[str, int],
+) -> list[Shape]:
+    """Pinned sets first, then small files (which gain most): each on the first medium with room. Returns the others.
+
+    Sets come in the order of what a page of theirs holds: one request to a worker brings a page, or a small file.
+    """
+    rest = []
+    for shape in sorted(cached, key=lambda shape: (not shape.pin, shape.bytes_per_page, shape.name)):
+        limits = {space.name: _limit(shape, space, caps) for space in spaces}
+        for space in spaces:
+            if shape.footprint <= min(free[space.name], limits[space.name]):
+                free[space.name] -= shape.footprint
+                layout.client_caches[shape.name] = ClientCache(space, shape.cache_need, shape.footprint, 1.0)
+                break
+        else:
+            rest.append(shape)
+    return rest
 
 
 def _limit(shape: Shape, space: Space, caps: dict[str, float]) -> float:

@@ -97,7 +97,7 @@ class Mounts:
             "mount_options": fleet.overrides.apply(name, "mount_options", self._options(shape, inputs)),
             "libfuse": inputs.libfuse,
             "environment": fuse.environment(inputs.libfuse.amount, fleet.upstream),
-            "client_cache": self._client_cache(shape, cache, name),
+            "client_cache": self._client_cache(shape, cache, inputs.stage, name),
             "metadata_cache_entries": fleet.overrides.apply(
                 name, "metadata_cache_entries", fuse.metadata_cache_entries(shape.files, inputs.grant.entries)
             ),
@@ -145,10 +145,12 @@ class Mounts:
         copy = PlannedStage(medium, at, path, parent, planned.footprint, planned.share, budget, PER_FILE[medium])
         return stage(copy, shape.size)
 
-    def _client_cache(self, shape: Shape, cache: ClientCache, name: str) -> Value[PlannedCache]:
+    def _client_cache(self, shape: Shape, cache: ClientCache, stage: Stage | None, name: str) -> Value[PlannedCache]:
         medium = cache.space.medium if cache.space else None
         path = f"{folder(self._fleet, cache.space, 'client-cache')}/{shape.name}" if cache.space else None
-        made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need)
+        rest = shape.beyond(stage)
+        part = "set" if rest is shape else "rest"
+        made = caches.client_cache(cache.size, medium, path, cache.share, rest.cache_need, part=part)
         if said := self._fleet.overrides.get(name, "client_cache_size"):
             made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
         return made

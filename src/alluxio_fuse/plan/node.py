@@ -202,9 +202,10 @@ def _override_layout(layout: Layout, media: tuple[Space, ...], fleet: Fleet) -> 
             size = int(said[1])
             have = layout.client_caches[shape.name]
             space = (have.space or max(media, key=lambda space: space.capacity, default=None)) if size else None
-            taken = caches.client_cache_footprint(size, shape.pages, shape.size) if space else 0
+            rest = shape.beyond(layout.stages.get(shape.name))
+            taken = caches.client_cache_footprint(size, rest.pages, rest.size) if space else 0
             layout.client_caches[shape.name] = ClientCache(
-                space, size, taken, caches.client_cache_share(size, shape.size)
+                space, size, taken, caches.client_cache_share(size, rest.size)
             )
     quota = fleet.overrides.get("worker", "tier_quota")
     if quota is not None and layout.tiers:

@@ -44,16 +44,8 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     mounted = [planned for planned in plans.values() if planned.kind.gpu_node]
     layouts = {id(planned.layout): planned for planned in mounted}
     alike, nodes = layouts.values(), Counter(id(planned.layout) for planned in mounted)
-    client = {
-        shape.name: min((p.layout.client_caches[shape.name].share for p in alike), default=0.0)
-        for shape in fleet.shapes
-    }
-    staged = {
-        shape.name: min(
-            (p.layout.stages[shape.name].share if shape.name in p.layout.stages else 0.0 for p in alike), default=0.0
-        )
-        for shape in fleet.shapes
-    }
+    client = {shape.name: min((p.layout.cached(shape.name) for p in alike), default=0.0) for shape in fleet.shapes}
+    staged = {shape.name: min((p.layout.staged(shape.name) for p in alike), default=0.0) for shape in fleet.shapes}
     said = {
         "alluxio_version": intent.alluxio_version,
         "platform": intent.alluxio_platform,
@@ -94,7 +86,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
             fleet,
             lambda s: understore.copies(
                 fleet.workers,
-                sum(nodes[key] for key, p in layouts.items() if p.layout.client_caches[s.name].share >= 1),
+                sum(nodes[key] for key, p in layouts.items() if p.layout.cached(s.name) >= 1),
                 share[s.name],
             ),
         ),
@@ -102,7 +94,7 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
             fleet,
             lambda s: understore.warm_strategy(
                 share[s.name],
-                client[s.name],
+                0 if staged[s.name] else client[s.name],
                 own_workers=fleet.runs_cluster,
                 through_cluster=s.through_cluster,
                 copied=staged[s.name] == 1,

@@ -77,6 +77,27 @@ def test_aims_are_ratios_of_one_run(measured: dict[str, Any]) -> None:
     assert lines["small_vs_upstream_defaults"] == "aim small_vs_upstream_defaults - >=9 missed (upstream, worker)"
 
 
+def test_what_a_part_leaves_out_is_expected_in_its_client_cache_alone(measured: dict[str, Any]) -> None:
+    part = {"stage": {"medium": "memory"}, "staged_files": {"small": 4000, "large": 2}, "results": [], "kept": []}
+    expected = {(row.state, row.kind) for row in judged(measured | part).datasets[0].rows}
+    every = {("cold", "small"), ("staged", "small"), ("cold", "large"), ("staged", "large")}
+    assert expected == every | {("client-cache", "large")}
+    without = {(row.state, row.kind) for row in judged(measured | part | {"client_cache_bytes": 0}).datasets[0].rows}
+    assert without == every | {("worker", "small"), ("worker", "large")}
+
+
+def test_the_jvm_counts_as_warm_by_the_files_that_it_was_read_for(measured: dict[str, Any]) -> None:
+    """Where all small files are staged, large ones warm it."""
+    made = [
+        one for one in measured["results"] if one["path"] == "mount" and one["state"] in ("warm-up", "client-cache")
+    ]
+    large = [one | {"kind": "large"} for one in made]
+    assert not [f for f in judged(measured | {"results": large}).datasets[0].findings if "JVM" in f.reason]
+    unwarmed = [one for one in large if one["state"] != "warm-up"]
+    (found,) = [f for f in judged(measured | {"results": unwarmed}).datasets[0].findings if "JVM" in f.reason]
+    assert found.outcome == "CANNOT TELL"
+
+
 def test_four_passes_are_too_few_for_an_aim(measured: dict[str, Any]) -> None:
     left_out = next(one for one in measured["results"] if (one["path"], one["state"]) == ("disk", "disk"))
     results = [one | {"storage_bytes": 0} if one is left_out else one for one in measured["results"]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alluxio_fuse.check import passes, warming
 from alluxio_fuse.check.profiles import KINDS
-from check.made import HEADER, MOUNT
+from check.made import HEADER, MOUNT, SIZES
 
 SETTINGS = passes.CheckSettings(passes=5, readers=4, bytes=1 << 32, disruptive=True)
 DATASET = {
@@ -188,6 +188,43 @@ def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
     rounds = passes.rounds(HEADER, DATASET | {"client_cache_bytes": 0}, SETTINGS)
     assert {one["state"] for one in rounds} == {"warm-up", "worker", "page-cache", "disk"}
     assert passes.fill_passes(HEADER, MOUNT, 0, True) == []
+
+
+@pytest.mark.parametrize("staged", [{"small": 3000, "large": 0}, {"small": 4000, "large": 4}], ids=["some", "all"])
+def test_of_a_part_its_client_cache_is_read_for_the_rest(staged: dict[str, int]) -> None:
+    """Through FUSE a staged file would push out what readers need from the cache."""
+    part = {"stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6}, "staged_files": staged}
+    rounds = passes.rounds(HEADER, DATASET | part, SETTINGS)
+    through_fuse = [one for one in rounds if one["root"] == MOUNT]
+    assert {one["state"] for one in through_fuse} == {"warm-up", "client-cache"}
+    for kind in KINDS:
+        rest = set(range(staged[kind], SIZES[kind][0]))
+        for state in ("warm-up", "client-cache"):
+            assert set(files([one for one in through_fuse if one["state"] == state], kind)) == rest, "filled, then read"
+        copied = files([one for one in rounds if one["state"] == "staged"], kind)
+        assert set(copied) == set(range(staged[kind]))
+    assert set(files([one for one in rounds if one["path"] == "disk"], "small")) == set(range(4000))
+
+
+def test_of_a_rest_no_more_is_read_than_its_client_cache_holds() -> None:
+    part = {
+        "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6},
+        "staged_files": {"small": 3000, "large": 0},
+    }
+    cache = 200_000_000
+    rounds = passes.rounds(HEADER, DATASET | part | {"client_cache_bytes": cache}, SETTINGS)
+    first = [one for one in rounds if one["state"] == "client-cache" and one["round"] == 1]
+    assert 0 < sum(one["bytes"] for one in first) <= cache * passes.CACHE_FILL
+
+
+def test_a_client_cache_for_a_rest_is_left_to_readers() -> None:
+    """Copies go through it, and would push out what was filled before."""
+    part = DATASET | {"name": "set", "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6}}
+    steps = warming.steps(HEADER, part, {}, EMPTY, ALL)
+    assert (len(steps["first"]), steps["load"], steps["fill"]) == (7, True, [])
+    assert warming.summary(HEADER, part, {"client_cache_used": 1_000_000, "worker_used": 0}).endswith(
+        "the client cache 1 MB, for what is not staged"
+    )
 
 
 def test_a_first_run_does_everything() -> None:

@@ -1,4 +1,4 @@
-"""A staged dataset has its whole copy on one medium, its FUSE mount out of the way, and no client cache."""
+"""A staged dataset has its copy on one medium and its FUSE mount out of the way; a client cache is for what is left."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
+from alluxio_fuse.plan.layout import Shape, Space, allocate
+from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
 from alluxio_fuse.plan.sizes import Sizes
@@ -22,6 +24,8 @@ from alluxio_fuse.plan.views.table import plan_table
 from alluxio_fuse.targets import targets
 
 SET: dict[str, Any] = {"name": "set", "source": "file:///data/set", "files": 1000, "bytes": "1Gi", "stage": "require"}
+SIZES = Sizes.unlisted(1000, 1 << 30)
+SHAPE = Shape("set", 0, SIZES, False, None, False, None, through_cluster=True, stage="auto")
 
 
 def named(name: str, **said: Any) -> dict[str, Any]:
@@ -235,9 +239,86 @@ def test_what_does_not_fit_is_staged_in_part() -> None:
     (target,) = targets(made, "localhost")
     assert target["residency"]["stage"] == round(copy.share, 3)
     assert sum(target["residency"].values()) == pytest.approx(1, abs=0.01)
-    assert not made.nodes["localhost"]["fuse/set"]["client_cache"].amount.enabled
     worker = made.nodes["localhost"]["worker"]["tiers"].amount
     assert worker, "the rest comes from workers"
+
+
+def in_fleet(memory: str = "100Gi", *, nvme: float | None = 170, network: int = 100_000, **said: Any) -> Hosts:
+    """Four nodes, each with less than a set of 130 GiB takes."""
+    rest = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto"}
+    tiers = [{"medium": "memory", "budget": memory}, *([TIERS[1]] if nvme else [])]
+    disks = [filesystem("/", 200), *([filesystem("/mnt/nvme", nvme)] if nvme else [])]
+    said = {"alluxio_datasets": [rest], "alluxio_cache_tiers": tiers, "alluxio_workload_memory": "64Gi", **said}
+    links: list[Any] = [{"name": name, "addresses": [], "speed_mbps": network} for name in ("lo", "eth0")]
+    return fleet(4, said, memory=480, cpus=64, filesystems=disks, layers=True, network=links)
+
+
+def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() -> None:
+    """Another medium's, since its own is full."""
+    made = plan(in_fleet())
+    fuse = made.nodes["node-1"]["fuse/set"]
+    copy, cache = fuse["stage"].amount, fuse["client_cache"]
+    assert (copy.medium, cache.amount.medium) == ("ssd", "memory")
+    assert "the whole rest" in cache.why
+    (target,) = targets(made, "node-1")
+    rest = round(1 - copy.share, 3)
+    assert target["residency"] == {"stage": round(copy.share, 3), "client_cache": rest, "worker": 0, "under_store": 0}
+    assert target["client_cache_bytes"] == cache.amount.size
+    assert cache.amount.size == pytest.approx(caches.client_cache_need(round(rest * (130 << 30))), rel=0.01)
+    assert fuse["expected"].amount["path"] == "client cache on memory"
+
+
+def test_where_no_medium_holds_all_of_the_rest_it_comes_from_workers() -> None:
+    """Of a cache that holds some of it, nothing could say how fast the others are: to read them would empty it."""
+    node = plan(in_fleet("8Gi")).nodes["node-1"]
+    assert not node["fuse/set"]["client_cache"].amount.enabled
+    assert node["fuse/set"]["expected"].amount["path"] == "local worker"
+
+
+@pytest.mark.parametrize(("memory", "nvme"), [("120Gi", None), ("100Gi", 170)], ids=["one medium", "two"])
+def test_the_rest_takes_nothing_of_the_workers_of_a_fleet(memory: str, nvme: float | None) -> None:
+    node = plan(in_fleet(memory, nvme=nvme)).nodes["node-1"]
+    assert 0 < node["fuse/set"]["stage"].amount.share < 1
+    assert sum(tier.quota for tier in node["worker"]["tiers"].amount) * 4 > 130 << 30
+
+
+def test_of_a_node_on_its_own_the_rest_comes_before_the_worker() -> None:
+    spaces = (Space("memory", "memory", "/memory", 800 << 20), Space("ssd", "ssd", "/ssd", 700 << 20))
+    made = allocate(
+        spaces, (SHAPE,), 2 << 30, {"set": 1.0}, hosts_worker=True, alone=True, layers=True, client_spaces=spaces
+    )
+    (tier,) = made.tiers
+    assert (made.stages["set"].space.name, made.client_caches["set"].share) == ("memory", 1)
+    assert [one.space for one in (tier, made.client_caches["set"])] == [spaces[1]] * 2
+    assert made.left(spaces)["ssd"] >= 0
+
+
+def test_an_index_for_half_of_a_set_is_enough_for_a_rest_of_a_third() -> None:
+    spaces = (Space("ssd", "ssd", "/ssd", 720 << 20), Space("memory", "memory", "/memory", 520 << 20))
+    made = allocate(
+        spaces, (SHAPE,), 0, {"set": 0.5}, hosts_worker=False, alone=False, layers=True, client_spaces=spaces
+    )
+    assert 0.6 < made.staged("set") < 0.7
+    assert made.client_caches["set"].share == 1
+
+
+def test_the_rest_in_a_client_cache_takes_no_network() -> None:
+    gate: dict[str, Any] = {"alluxio_gate": {"mb_per_s": 3000}}
+    plan(in_fleet(network=1000, **gate))
+    assert re.search(r"\d+% of set comes from other nodes", finding(in_fleet("8Gi", network=1000, **gate)))
+
+
+def test_a_client_cache_that_is_said_is_for_the_rest() -> None:
+    said: dict[str, Any] = {"alluxio_overrides": {"fuse.client_cache_size": "10Gi"}}
+    (target,) = targets(plan(in_fleet(**said)), "node-1")
+    assert target["residency"]["client_cache"] == pytest.approx(10 / 1.05 / 130, abs=0.01)
+
+
+def test_a_part_that_fills_its_node_leaves_no_client_cache() -> None:
+    said = {"alluxio_datasets": [auto()], "alluxio_cache_tiers": [{"medium": "memory", "budget": "1Gi"}]}
+    fuse = plan(of_node(local(**said), layers=True)).nodes["localhost"]["fuse/set"]
+    assert 0 < fuse["stage"].amount.share < 1
+    assert not fuse["client_cache"].amount.enabled
 
 
 @pytest.mark.parametrize(("layers", "remedy"), [(True, "write stage: auto"), (False, "remove stage")])
@@ -341,7 +422,9 @@ def test_a_copy_on_a_disk_that_rotates_is_no_faster_than_it(disk: float, stage: 
         host["variables"]["alluxio_force"] = ["gate_reachable"]
     node = plan(hosts).nodes["node-1"]
     assert node["fuse/kits"]["stage"].amount.medium == "hdd"
-    assert {tier.medium for tier in node["worker"]["tiers"].amount} == {"memory"}
+    cached = node["fuse/kits"]["client_cache"].amount
+    held = {tier.medium for tier in node["worker"]["tiers"].amount} | ({cached.medium} if cached.enabled else set())
+    assert "memory" in held
 
 
 def test_what_every_node_stages_workers_need_not_hold() -> None:

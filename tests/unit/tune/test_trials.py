@@ -22,7 +22,6 @@ DATASET = {
     "client_cache_bytes": 1 << 40,
     "compare": [{"name": "other", "mount_point": "/mnt/other", "metrics": {}}],
 }
-STAGE = {"path": "/mnt/readers", "medium": "memory"}
 TRIED = [CURRENT, CURRENT | {"read_ahead_kb": 128}, CURRENT | {"read_ahead_kb": 512}]
 
 
@@ -41,10 +40,12 @@ def test_a_candidate_differs_in_one_knob_and_in_what_follows_from_it() -> None:
     assert [one["congestion_threshold"] for one in trials.candidates("congestion_threshold", CURRENT, {})] == [32, 64]
 
 
-def test_of_a_staged_dataset_the_mount_of_fuse_is_read() -> None:
-    """Settings are that mount's, and the copy has none of them."""
-    read = trials.trial_passes(HEADER, DATASET | {"stage": STAGE}, SETTINGS, TRIED)
+def test_of_a_part_only_what_fuse_serves_is_read() -> None:
+    """Settings are the FUSE mount's, and the copy has none of them."""
+    part = {"stage": {"path": "/mnt/readers", "medium": "memory"}, "staged_files": {"small": 3000, "large": 0}}
+    read = trials.trial_passes(HEADER, DATASET | part, SETTINGS, TRIED)
     assert {one["root"] for one in read} == {"/mnt/set"}
+    assert min(one["first"] for one in read if one["kind"] == "small") == 3000
 
 
 def test_a_user_says_what_is_tried() -> None:

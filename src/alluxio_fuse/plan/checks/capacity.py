@@ -87,7 +87,7 @@ def check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
         if space.inodes is None:
             continue
         held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].space == space]
-        pages = int(sum(2 * s.pages * planned.layout.client_caches[s.name].share for s in held))
+        pages = int(sum(2 * s.pages * planned.layout.cached(s.name) for s in held))
         stages = [(s.files, planned.layout.stages[s.name]) for s in fleet.shapes if s.name in planned.layout.stages]
         parts = {
             "client cache": pages,

@@ -51,7 +51,7 @@ def check_gate(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     for shape in fleet.shapes:
         if not shape.through_cluster and shape.local:
             continue
-        far = 1 - max(planned.layout.staged(shape.name), planned.layout.client_caches[shape.name].share)
+        far = 1 - planned.layout.staged(shape.name) - planned.layout.cached(shape.name)
         remote = far * (1 - 1 / fleet.workers if planned.hosts_worker else 1)
         if remote * wanted > speed / 8:
             problems.refuse(

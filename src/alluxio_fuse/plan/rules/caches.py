@@ -52,13 +52,13 @@ def tier_footprint(quota: int, medium: str) -> int:
 
 @rule("measured: x3 to x7 over the worker path; whole sets and small files first")
 def client_cache(
-    size: int, medium: Medium | None, path: str | None, share: float, need: int
+    size: int, medium: Medium | None, path: str | None, share: float, need: int, *, part: str
 ) -> tuple[PlannedCache, str]:
-    """One dataset's page store on a node; bytes."""
+    """One dataset's page store on a node; bytes. part: `set`, or `rest` of one that is staged in part."""
     amount = PlannedCache(enabled=path is not None, medium=medium, path=path, size=size, page_size=PAGE)
     if path is None:
         return amount, "no page store: reads come from a worker"
-    state = "the whole set" if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
+    state = f"the whole {part}" if share >= 1 else f"{share:.0%} of the {part}; all of it takes {format_size(need)}"
     return amount, f"{state}, on {medium}"
 
 

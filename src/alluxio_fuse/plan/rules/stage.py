@@ -1,8 +1,10 @@
 """Staged datasets: what a copy on a node takes, and what it gives."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from alluxio_fuse.plan.facts import Bucket
 from alluxio_fuse.plan.parts import PlannedKeeper, PlannedStage
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import KIB, MIB, format_size, round_up
@@ -24,13 +26,26 @@ def stage_footprint(sizes: Sizes, medium: str) -> int:
 
 def staged_share(sizes: Sizes, medium: str, budget: int) -> float:
     """Part of a dataset's bytes in a copy of `budget` bytes that has the names of all files; small ones come first."""
+    return sum(bucket.bytes * part for bucket, part in _held(sizes, medium, budget)) / sizes.bytes
+
+
+def unstaged(sizes: Sizes, medium: str, budget: int) -> Sizes:
+    """Sizes of the files that such a copy leaves to FUSE."""
+    rest = [
+        Bucket(bucket.bound, math.ceil(bucket.files * (1 - part)), math.ceil(bucket.bytes * (1 - part)))
+        for bucket, part in _held(sizes, medium, budget)
+        if part < 1
+    ]
+    return Sizes(tuple(rest), sizes.listed)
+
+
+def _held(sizes: Sizes, medium: str, budget: int) -> Iterator[tuple[Bucket, float]]:
+    """Each bucket of sizes, and the part of its files that a copy holds."""
     left = budget / ROOM - sizes.files * PER_FILE[medium]
-    held = 0.0
     for bucket in sizes.buckets:
         taken = Sizes((bucket,)).parts(BLOCK) * BLOCK + bucket.files * PER_FILE[medium]
-        held += bucket.bytes * min(1.0, max(0.0, left) / taken)
+        yield bucket, min(1.0, max(0.0, left) / taken)
         left -= taken
-    return held / sizes.bytes
 
 
 @rule("measured: x10 over FUSE for small files, x7 for large ones; a whole copy needs neither FUSE nor Alluxio")

@@ -30,7 +30,7 @@ def served_from(client: float, worker: float, staged: float = 0.0) -> tuple[dict
     """{stage, client_cache, worker, under_store}: part of a set that each serves in a later epoch; the sum is 1."""
     if staged == 1:
         return {"stage": 1.0}, "the whole set is staged on each node"
-    from_worker = min(worker, 1 - staged - client)
+    from_worker = max(0.0, min(worker, 1 - staged - client))
     rest = {"client_cache": client, "worker": from_worker, "under_store": max(0.0, 1 - staged - client - from_worker)}
     amount = {"stage": staged, **rest} if staged else rest
     rounded = {level: round(part, 3) for level, part in amount.items()}
@@ -56,7 +56,7 @@ def warm_strategy(
     through_cluster: bool = True,
     copied: bool = False,
 ) -> tuple[list[str], str]:
-    """Steps of the warm-up; copied: each node stages the whole set."""
+    """Steps of the warm-up. client_cached: of sets that are not staged; copied: each node stages the whole set."""
     if not through_cluster:
         return [], "read without a cluster: the page cache of each node is all there is to fill, and readers fill it"
     if not own_workers:
@@ -67,7 +67,8 @@ def warm_strategy(
     steps = (["load"] if resident > 0 else []) + (["read-through"] if client_cached > 0 else [])
     if resident < 1:
         return steps, f"workers hold {resident:.0%}: loading fills them, the rest stays in the under store"
-    return steps, "load each block into one worker, then read through each mount to fill its client cache"
+    then = ", then read through each mount to fill its client cache" if client_cached > 0 else ""
+    return steps, f"load each block into one worker{then}"
 
 
 @rule("a window takes half of what workers hold beside pinned sets: blocks are placed by hash, and not evenly")
