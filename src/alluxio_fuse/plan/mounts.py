@@ -148,9 +148,8 @@ class Mounts:
     def _client_cache(self, shape: Shape, cache: ClientCache, stage: Stage | None, name: str) -> Value[PlannedCache]:
         medium = cache.space.medium if cache.space else None
         path = f"{folder(self._fleet, cache.space, 'client-cache')}/{shape.name}" if cache.space else None
-        rest = shape.beyond(stage)
-        part = "set" if rest is shape else "rest"
-        made = caches.client_cache(cache.size, medium, path, cache.share, rest.cache_need, part=part)
+        part = "rest" if stage and stage.share < 1 else "set"
+        made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need, part=part)
         if said := self._fleet.overrides.get(name, "client_cache_size"):
             made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
         return made

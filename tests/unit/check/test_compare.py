@@ -98,6 +98,12 @@ def test_the_jvm_counts_as_warm_by_the_files_that_it_was_read_for(measured: dict
     assert found.outcome == "CANNOT TELL"
 
 
+def test_passes_that_fill_a_client_cache_with_large_files_are_no_unsteady_jvm(measured: dict[str, Any]) -> None:
+    warm_up = next(one for one in measured["results"] if one["state"] == "warm-up")
+    results = [*measured["results"], warm_up | {"kind": "large", "repeats_mb_per_s": [100.0, 2000.0]}]
+    assert not [f for f in judged(measured | {"results": results}).datasets[0].findings if "JVM" in f.reason]
+
+
 def test_four_passes_are_too_few_for_an_aim(measured: dict[str, Any]) -> None:
     left_out = next(one for one in measured["results"] if (one["path"], one["state"]) == ("disk", "disk"))
     results = [one | {"storage_bytes": 0} if one is left_out else one for one in measured["results"]]

@@ -215,6 +215,7 @@ def test_of_a_rest_no_more_is_read_than_its_client_cache_holds() -> None:
     rounds = passes.rounds(HEADER, DATASET | part | {"client_cache_bytes": cache}, SETTINGS)
     first = [one for one in rounds if one["state"] == "client-cache" and one["round"] == 1]
     assert 0 < sum(one["bytes"] for one in first) <= cache * passes.CACHE_FILL
+    assert set(files([one for one in rounds if one["state"] == "staged"], "small")) == set(range(3000)), "all of these"
 
 
 def test_a_client_cache_for_a_rest_is_left_to_readers() -> None:

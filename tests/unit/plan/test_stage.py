@@ -266,6 +266,8 @@ def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() 
     assert target["client_cache_bytes"] == cache.amount.size
     assert cache.amount.size == pytest.approx(caches.client_cache_need(round(rest * (130 << 30))), rel=0.01)
     assert fuse["expected"].amount["path"] == "client cache on memory"
+    assert made.fleet["warm_strategy"].amount["set"] == ["load"], "copies go through the client cache before"
+    assert made.fleet["copies"].amount["set"] == plan(in_fleet("8Gi")).fleet["copies"].amount["set"]
 
 
 def test_where_no_medium_holds_all_of_the_rest_it_comes_from_workers() -> None:
@@ -280,6 +282,19 @@ def test_the_rest_takes_nothing_of_the_workers_of_a_fleet(memory: str, nvme: flo
     node = plan(in_fleet(memory, nvme=nvme)).nodes["node-1"]
     assert 0 < node["fuse/set"]["stage"].amount.share < 1
     assert sum(tier.quota for tier in node["worker"]["tiers"].amount) * 4 > 130 << 30
+
+
+def test_inodes_of_a_client_cache_are_counted_for_the_rest() -> None:
+    """A million files, of which a copy holds about 750,000 and the names of all; a page of the others has two."""
+    hosts = in_fleet("60Gi")
+
+    def refused(inodes: int) -> bool:
+        for host in hosts.values():
+            host["facts"]["filesystems"][1]["inodes_free"] = inodes
+            host["variables"]["alluxio_force"] = ["inodes_fit"]
+        return any("inodes_fit" in one["message"] for one in plan(hosts).warnings)
+
+    assert [refused(inodes) for inodes in (2_200_000, 3_000_000)] == [True, False]
 
 
 def test_of_a_node_on_its_own_the_rest_comes_before_the_worker() -> None:
@@ -312,6 +327,7 @@ def test_a_client_cache_that_is_said_is_for_the_rest() -> None:
     said: dict[str, Any] = {"alluxio_overrides": {"fuse.client_cache_size": "10Gi"}}
     (target,) = targets(plan(in_fleet(**said)), "node-1")
     assert target["residency"]["client_cache"] == pytest.approx(10 / 1.05 / 130, abs=0.01)
+    plan(in_fleet(network=4000, alluxio_gate={"mb_per_s": 3000}, **said))
 
 
 def test_a_part_that_fills_its_node_leaves_no_client_cache() -> None:

@@ -58,7 +58,7 @@ def client_cache(
     amount = PlannedCache(enabled=path is not None, medium=medium, path=path, size=size, page_size=PAGE)
     if path is None:
         return amount, "no page store: reads come from a worker"
-    state = f"the whole {part}" if share >= 1 else f"{share:.0%} of the {part}; all of it takes {format_size(need)}"
+    state = f"the whole {part}" if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
     return amount, f"{state}, on {medium}"
 
 
