@@ -26,7 +26,7 @@ class Measured(BaseModel):
     """Manifest header, passes of now, passes that all nodes began together, passes kept from filling the caches.
 
     failed: why nothing could be measured; left_out: why the last passes were not made. staged_files: of a dataset that
-    is staged in part, how many files of each kind are.
+    is staged in part, how many files of each kind are. cache_of_rest: whether the client cache is for the others.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -50,6 +50,7 @@ class Measured(BaseModel):
     direct: bool = False
     stage: dict[str, Any] | None = None
     staged_files: dict[str, int] = {}
+    cache_of_rest: bool = False
     own_cluster: bool = True
 
     def served(self, kind: Kind) -> dict[str, float]:
@@ -95,10 +96,9 @@ def _states(measured: Measured, kind: Kind) -> Iterator[str]:
     """The mount's for files of a kind, the deepest first."""
     yield "cold"
     if not measured.direct:
-        copied = measured.staged_files.get(kind)
-        if copied is None or not measured.client_cache_bytes:
+        if not measured.cache_of_rest:
             yield "worker"
-        if measured.client_cache_bytes and copied != measured.manifest[kind]["files"]:
+        if measured.client_cache_bytes and measured.staged_files.get(kind) != measured.manifest[kind]["files"]:
             yield "client-cache"
     if measured.stage and measured.staged_files.get(kind, 1):
         yield "staged"

@@ -200,7 +200,7 @@ def files_to_read(header: Mapping[str, Any], kind: Kind, dataset: Mapping[str, A
         limits.append(PROBE_BYTES)
     if not dataset["folder"] and kind == "small":
         limits.append(COPY_BYTES)
-    cache = 0 if dataset.get("staged_files") else dataset["client_cache_bytes"]
+    cache = 0 if dataset.get("cache_of_rest") else dataset["client_cache_bytes"]
     resident = resident_files(header, kind, cache) if cache else header[kind]["files"]
     return min(resident, _files_of(header, kind, min(limits))) if files_within(header, kind, settings) else 0
 
@@ -218,14 +218,17 @@ def _files_in(
         return 0, min(end, staged_files(header, kind, dataset))
     if not _is_of_rest(dataset, state):
         return 0, end
-    first = staged_files(header, kind, dataset)
-    held = resident_files(header, kind, dataset["client_cache_bytes"])
-    return first, min(header[kind]["files"], first + min(end, held))
+    copied = {one: int(dataset.get("staged_files", {}).get(one, 0)) for one in KINDS}
+    left = {one: header[one]["files"] - copied[one] for one in KINDS}
+    rest = sum(header[one]["bytes"] * left[one] / header[one]["files"] for one in KINDS if left[one])
+    cache = dataset["client_cache_bytes"]
+    held = int(left[kind] * (cache * CACHE_FILL / rest if cache < rest else 1))
+    return copied[kind], copied[kind] + min(end, held)
 
 
 def _is_of_rest(dataset: Mapping[str, Any], state: str) -> bool:
     """Whether readers in a state find what a copy of a part does not hold."""
-    return state == "client-cache" and bool(dataset.get("staged_files"))
+    return state == "client-cache" and bool(dataset.get("cache_of_rest"))
 
 
 def files_within(header: Mapping[str, Any], kind: Kind, settings: CheckSettings) -> bool:

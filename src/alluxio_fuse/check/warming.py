@@ -23,6 +23,7 @@ def steps(
     cold = dataset.get("first_reads", True)
     done = {one["name"] for one in kept.get("passes", [])}
     filled = (levels["client_cache_used"] or 0) >= ENOUGH * passes.resident_bytes(header, cache)
+    of_rest = dataset.get("cache_of_rest")  # readers fill it, since the copy of the others goes through it first
     disruptive = settings["disruptive"]
     first = [] if kept.get("load") else passes.first_passes(header, mount, disruptive, cold)
     fill = [one for one in passes.fill_passes(header, mount, cache, disruptive, cold=cold) if one["name"] not in done]
@@ -33,13 +34,8 @@ def steps(
     return {
         "first": [one for one in first if one["name"] not in done],
         "load": settings["workers"] and "load" in dataset["warm_up"] and not _loaded(kept, levels),
-        "fill": [] if filled or _is_for_rest(dataset) else fill or again,
+        "fill": [] if filled or of_rest else fill or again,
     }
-
-
-def _is_for_rest(dataset: Mapping[str, Any]) -> bool:
-    """Whether the client cache is for what a copy leaves out: readers fill it, since the copy goes through it first."""
-    return bool((dataset.get("stage") or {}).get("share", 1) < 1)
 
 
 def _loaded(kept: Mapping[str, Any], levels: Mapping[str, Any]) -> bool:
@@ -59,7 +55,7 @@ def summary(header: Mapping[str, Any], dataset: Mapping[str, Any], levels: Mappi
         return f"{size}; read from its source without a cluster, so there is no cache to fill"
     held = [f"workers hold {_mb(levels['worker_used'])} MB of all datasets"]
     if dataset["client_cache_bytes"]:
-        rest = " MB, for what is not staged" if _is_for_rest(dataset) else f" of {_mb(header['bytes'])} MB"
+        rest = " MB, for what is not staged" if dataset.get("cache_of_rest") else f" of {_mb(header['bytes'])} MB"
         held.append(f"the client cache {_mb(levels['client_cache_used'])}{rest}")
     return f"{size}; {', '.join(held)}"
 

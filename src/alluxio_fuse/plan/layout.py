@@ -97,12 +97,6 @@ class Shape:
     def footprint(self) -> int:
         return client_cache_footprint(self.cache_need, self.pages, self.size)
 
-    def beyond(self, stage: "Stage | None") -> "Shape":
-        """What of it the copy of a part leaves to FUSE."""
-        if stage is None or stage.share == 1:
-            return self
-        return replace(self, sizes=unstaged(self.sizes, stage.space.medium, stage.footprint))
-
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -129,6 +123,9 @@ class ClientCache:
     size: int
     footprint: int
     share: float
+
+
+NO_CACHE = ClientCache(None, 0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +166,28 @@ class Layout:
     def staged(self, dataset: str) -> float:
         """The part of a dataset that this node stages: readers of it need neither FUSE nor network."""
         return self.stages[dataset].share if dataset in self.stages else 0.0
+
+    def rest(self, shape: Shape) -> Shape:
+        """What of a dataset this node's copy of a part leaves to FUSE; all of it where there is no copy."""
+        stage = self.stages.get(shape.name)
+        if stage is None or stage.share == 1:
+            return shape
+        return replace(shape, sizes=unstaged(shape.sizes, stage.space.medium, stage.footprint))
+
+    def inodes(self, space: Space, shapes: Iterable[Shape], blocks: int) -> dict[str, int]:
+        """Files and folders on a medium, by what they are of; blocks: of the worker's."""
+        known = list(shapes)
+        pages = [
+            (self.rest(shape).pages, self.client_caches[shape.name].share)
+            for shape in known
+            if self.client_caches[shape.name].space == space
+        ]
+        copies = [(shape.files, self.stages[shape.name]) for shape in known if shape.name in self.stages]
+        return {
+            "client cache": int(sum(2 * count * share for count, share in pages)),
+            "worker": blocks if any(tier.space == space for tier in self.tiers) else 0,
+            "staged": sum(files * (1 if one.share == 1 else 2) for files, one in copies if one.space == space),
+        }
 
     def cached(self, dataset: str) -> float:
         """The part of a dataset that this node's client cache holds beside what it stages."""
@@ -212,30 +231,27 @@ def allocate(
 ) -> Layout:
     """Lay out one node.
 
-    What a copy leaves out has a client cache where one medium holds all of it: of a fleet, beside worker tiers.
+    What the copy of a part leaves out has a client cache where memory or an SSD holds all of it. It takes nothing of
+    what others get, but where one worker serves one dataset, which is not pinned to it.
 
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
     `layers`: whether the node can stage a part of a set; `client_spaces`: those of `spaces` for client caches.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     _stages(layout, spaces, datasets, layout.left(spaces), alone=alone, layers=layers)
-    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and layout.staged(shape.name) < 1]
-    whole = [shape for shape in cached if shape.name not in layout.stages]
-    parts = [shape for shape in cached if shape.name in layout.stages]
-    rests = [shape.beyond(layout.stages[shape.name]) for shape in parts]
-    indexed = {rest.name: caps[rest.name] * part.pages / rest.pages for part, rest in zip(parts, rests, strict=True)}
-    client = sum(shape.footprint for shape in [*whole, *(rests if alone else [])])
-    kept = _kept_for_worker(layout.worker_need, client_spaces, client, alone)
+    cached = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and shape.name not in layout.stages]
+    kept = _kept_for_worker(layout.worker_need, client_spaces, sum(shape.footprint for shape in cached), alone)
     free = {name: size - kept.get(name, 0) for name, size in layout.left(spaces).items()}
-    _client_caches(layout, client_spaces, whole, caps, free)
-    if alone:
-        _whole_caches(layout, client_spaces, rests, indexed, free)
+    _client_caches(layout, client_spaces, cached, caps, free)
+    parts = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and 0 < layout.staged(shape.name) < 1]
+    fast = tuple(space for space in client_spaces if space.medium != "hdd")
+    if alone and len(datasets) == 1 and not datasets[0].pin:
+        _rest_caches(layout, fast, parts, caps, layout.worker_need)
     if hosts_worker:
         _tiers(layout, spaces, layout.left(spaces))
-    if not alone:
-        _whole_caches(layout, client_spaces, rests, indexed, layout.left(client_spaces))
+    _rest_caches(layout, fast, parts, caps, 0)
     for shape in datasets:
-        layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
+        layout.client_caches.setdefault(shape.name, NO_CACHE)
     return layout
 
 
@@ -322,6 +338,20 @@ def _whole_caches(
         else:
             rest.append(shape)
     return rest
+
+
+def _rest_caches(
+    layout: Layout, spaces: tuple[Space, ...], parts: list[Shape], caps: dict[str, float], need: int
+) -> None:
+    """Client caches of what copies of parts leave out, each whole or not at all: what it lacked would have no state.
+
+    need: bytes of a worker that they leave its share.
+    """
+    rests = {shape: layout.rest(shape) for shape in parts if shape.name not in layout.client_caches}
+    indexed = {shape.name: caps[shape.name] * shape.pages / rest.pages for shape, rest in rests.items()}
+    kept = _kept_for_worker(need, spaces, sum(rest.footprint for rest in rests.values()), alone=True)
+    free = {name: size - kept[name] for name, size in layout.left(spaces).items()}
+    _whole_caches(layout, spaces, list(rests.values()), indexed, free)
 
 
 def _limit(shape: Shape, space: Space, caps: dict[str, float]) -> float:

@@ -148,8 +148,8 @@ class Mounts:
     def _client_cache(self, shape: Shape, cache: ClientCache, stage: Stage | None, name: str) -> Value[PlannedCache]:
         medium = cache.space.medium if cache.space else None
         path = f"{folder(self._fleet, cache.space, 'client-cache')}/{shape.name}" if cache.space else None
-        part = "rest" if stage and stage.share < 1 else "set"
-        made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need, part=part)
+        staged = stage.share if stage else 0.0
+        made = caches.client_cache(cache.size, medium, path, cache.share, shape.cache_need, staged=staged)
         if said := self._fleet.overrides.get(name, "client_cache_size"):
             made = made.override(made.amount, f"alluxio_overrides[{said[0]}]")
         return made

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCache:
-    """A dataset's client cache on a node; sizes in bytes. `medium` and `path` are None where there is none."""
+    """A dataset's client cache on a node; sizes in bytes. `medium` and `path` are None where there is none.
+
+    share: the part of the dataset that it holds. of_rest: whether it is for what the copy of a part leaves out.
+    """
 
     enabled: bool
     medium: Medium | None
     path: str | None
     size: int
     page_size: int
+    share: float = 0.0
+    of_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

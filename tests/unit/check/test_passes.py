@@ -193,7 +193,11 @@ def test_without_a_client_cache_the_worker_is_what_is_resident() -> None:
 @pytest.mark.parametrize("staged", [{"small": 3000, "large": 0}, {"small": 4000, "large": 4}], ids=["some", "all"])
 def test_of_a_part_its_client_cache_is_read_for_the_rest(staged: dict[str, int]) -> None:
     """Through FUSE a staged file would push out what readers need from the cache."""
-    part = {"stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6}, "staged_files": staged}
+    part = {
+        "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6},
+        "staged_files": staged,
+        "cache_of_rest": True,
+    }
     rounds = passes.rounds(HEADER, DATASET | part, SETTINGS)
     through_fuse = [one for one in rounds if one["root"] == MOUNT]
     assert {one["state"] for one in through_fuse} == {"warm-up", "client-cache"}
@@ -210,6 +214,7 @@ def test_of_a_rest_no_more_is_read_than_its_client_cache_holds() -> None:
     part = {
         "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6},
         "staged_files": {"small": 3000, "large": 0},
+        "cache_of_rest": True,
     }
     cache = 200_000_000
     rounds = passes.rounds(HEADER, DATASET | part | {"client_cache_bytes": cache}, SETTINGS)
@@ -218,9 +223,32 @@ def test_of_a_rest_no_more_is_read_than_its_client_cache_holds() -> None:
     assert set(files([one for one in rounds if one["state"] == "staged"], "small")) == set(range(3000)), "all of these"
 
 
+def test_one_large_file_that_is_left_out_is_read() -> None:
+    part = {"stage": {"path": "/mnt/set", "medium": "memory", "share": 0.9}, "cache_of_rest": True}
+    staged = {"staged_files": {"small": 4000, "large": 5}, "client_cache_bytes": 140_000_000}
+    rounds = passes.rounds(HEADER, DATASET | part | staged, SETTINGS)
+    assert set(files([one for one in rounds if one["state"] == "client-cache"], "large")) == {5}
+
+
+def test_of_a_part_that_is_not_copied_yet_what_its_client_cache_holds_is_filled_and_read() -> None:
+    part = {"stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6}, "cache_of_rest": True, "staged_files": {}}
+    cache = 600_000_000
+    rounds = passes.rounds(HEADER, DATASET | part | {"client_cache_bytes": cache}, SETTINGS)
+    for kind in KINDS:
+        read = [
+            set(files([one for one in rounds if one["state"] == state], kind)) for state in ("warm-up", "client-cache")
+        ]
+        held = int(SIZES[kind][0] * cache * passes.CACHE_FILL / sum(size for _, size in SIZES.values()))
+        assert read == [set(range(held))] * 2
+
+
 def test_a_client_cache_for_a_rest_is_left_to_readers() -> None:
     """Copies go through it, and would push out what was filled before."""
-    part = DATASET | {"name": "set", "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6}}
+    part = DATASET | {
+        "name": "set",
+        "stage": {"path": "/mnt/set", "medium": "memory", "share": 0.6},
+        "cache_of_rest": True,
+    }
     steps = warming.steps(HEADER, part, {}, EMPTY, ALL)
     assert (len(steps["first"]), steps["load"], steps["fill"]) == (7, True, [])
     assert warming.summary(HEADER, part, {"client_cache_used": 1_000_000, "worker_used": 0}).endswith(

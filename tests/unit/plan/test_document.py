@@ -42,8 +42,9 @@ V100 = fleet(
     cpus=16,
     gpus=("Tesla V100",),
 )
-CACHE = {"enabled": True, "medium": "ssd", "path": "/a", "size": 1, "page_size": 2**20}
-LACK = {"enabled": False, "medium": None, "path": None, "size": 0, "page_size": 2**20}
+CACHE = {"enabled": True, "medium": "ssd", "path": "/a", "size": 1, "page_size": 2**20, "share": 0.5, "of_rest": True}
+NO_SHARE = {"share": 0.0, "of_rest": False}
+LACK = {"enabled": False, "medium": None, "path": None, "size": 0, "page_size": 2**20, **NO_SHARE}
 TIER = {"medium": "memory", "path": "/b", "quota": 2, "high": 0.99, "low": 0.8}
 GATE = {"status": "none (no GPU)", "mb_per_s": None, "files_per_s": None}
 TRAINED = GATE | {"training": {"accelerators": 1, "batch": 400}, "planned": {"mb_per_s": 9.0}}

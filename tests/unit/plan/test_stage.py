@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
 from alluxio_fuse.plan import Plan, Refused, plan
-from alluxio_fuse.plan.layout import Shape, Space, allocate
+from alluxio_fuse.plan.intent.parts import Medium
+from alluxio_fuse.plan.layout import Layout, Shape, Space, allocate
 from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
@@ -263,7 +265,7 @@ def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() 
     (target,) = targets(made, "node-1")
     rest = round(1 - copy.share, 3)
     assert target["residency"] == {"stage": round(copy.share, 3), "client_cache": rest, "worker": 0, "under_store": 0}
-    assert target["client_cache_bytes"] == cache.amount.size
+    assert (target["client_cache_bytes"], target["cache_of_rest"]) == (cache.amount.size, True)
     assert cache.amount.size == pytest.approx(caches.client_cache_need(round(rest * (130 << 30))), rel=0.01)
     assert fuse["expected"].amount["path"] == "client cache on memory"
     assert made.fleet["warm_strategy"].amount["set"] == ["load"], "copies go through the client cache before"
@@ -272,7 +274,9 @@ def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() 
 
 def test_where_no_medium_holds_all_of_the_rest_it_comes_from_workers() -> None:
     """Of a cache that holds some of it, nothing could say how fast the others are: to read them would empty it."""
-    node = plan(in_fleet("8Gi")).nodes["node-1"]
+    made = plan(in_fleet("8Gi"))
+    node = made.nodes["node-1"]
+    assert not targets(made, "node-1")[0]["cache_of_rest"]
     assert not node["fuse/set"]["client_cache"].amount.enabled
     assert node["fuse/set"]["expected"].amount["path"] == "local worker"
 
@@ -288,24 +292,61 @@ def test_inodes_of_a_client_cache_are_counted_for_the_rest() -> None:
     """A million files, of which a copy holds about 750,000 and the names of all; a page of the others has two."""
     hosts = in_fleet("60Gi")
 
-    def refused(inodes: int) -> bool:
+    def is_cached(inodes: int) -> bool:
         for host in hosts.values():
             host["facts"]["filesystems"][1]["inodes_free"] = inodes
-            host["variables"]["alluxio_force"] = ["inodes_fit"]
-        return any("inodes_fit" in one["message"] for one in plan(hosts).warnings)
+        return bool(plan(hosts).nodes["node-1"]["fuse/set"]["client_cache"].amount.enabled)
 
-    assert [refused(inodes) for inodes in (2_200_000, 3_000_000)] == [True, False]
+    assert [is_cached(inodes) for inodes in (2_200_000, 3_000_000)] == [False, True]
 
 
-def test_of_a_node_on_its_own_the_rest_comes_before_the_worker() -> None:
-    spaces = (Space("memory", "memory", "/memory", 800 << 20), Space("ssd", "ssd", "/ssd", 700 << 20))
-    made = allocate(
-        spaces, (SHAPE,), 2 << 30, {"set": 1.0}, hosts_worker=True, alone=True, layers=True, client_spaces=spaces
-    )
+def alone(*shapes: Shape, medium: Medium = "ssd", indexed: float = 1.0) -> Layout:
+    """A node with the only worker, whose memory holds most of a set of 1 GiB, and whose disk holds less."""
+    spaces = (Space("memory", "memory", "/memory", 800 << 20), Space("disk", medium, "/disk", 700 << 20))
+    caps = {shape.name: 1.0 for shape in shapes} | {"set": indexed}
+    return allocate(spaces, shapes, 2 << 30, caps, hosts_worker=True, alone=True, layers=True, client_spaces=spaces)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [(replace(SHAPE, pin=True),), (SHAPE, replace(SHAPE, name="other", stage="off"))],
+    ids=["pinned to the worker", "another set"],
+)
+def test_what_others_hold_of_the_only_worker_is_not_taken_for_the_rest(shapes: tuple[Shape, ...]) -> None:
+    without = alone(*shapes, indexed=0.0)
+    made = alone(*shapes)
+    assert 0 < made.staged("set") < 1
+    assert made.client_caches["set"].share == 0
+    assert made.tier_capacity == without.tier_capacity
+
+
+def test_the_rest_is_not_cached_on_a_disk_that_rotates() -> None:
+    """A worker of another node may be faster, and a plan would be refused for the disk's speed."""
+    assert alone(SHAPE, medium="hdd").client_caches["set"].share == 0
+
+
+def test_one_set_of_one_worker_has_its_rest_before_that() -> None:
+    made = alone(SHAPE)
+    spaces = [made.stages["set"].space, made.client_caches["set"].space]
     (tier,) = made.tiers
-    assert (made.stages["set"].space.name, made.client_caches["set"].share) == ("memory", 1)
-    assert [one.space for one in (tier, made.client_caches["set"])] == [spaces[1]] * 2
-    assert made.left(spaces)["ssd"] >= 0
+    assert made.client_caches["set"].share == 1
+    assert [space.name for space in (*spaces, tier.space) if space] == ["memory", "disk", "disk"]
+    assert made.used(tier.space) <= tier.space.capacity
+
+
+def test_nodes_with_other_shares_say_each_what_serves_them() -> None:
+    """The first node has less room, since the master runs there: its rest is larger, and cached too."""
+    hosts = in_fleet("100Gi")
+    hosts["node-0"]["variables"]["alluxio_cache_tiers"] = [{"medium": "memory", "budget": "90Gi"}, TIERS[1]]
+    made = plan(hosts)
+    for node in ("node-0", "node-1"):
+        (target,) = targets(made, node)
+        assert target["residency"]["worker"] == target["residency"]["under_store"] == 0
+    hosts["node-0"]["variables"]["alluxio_cache_tiers"] = [{"medium": "memory", "budget": "8Gi"}, TIERS[1]]
+    made = plan(hosts)
+    lacks, has = (targets(made, node)[0]["residency"] for node in ("node-0", "node-1"))
+    assert (lacks["client_cache"], has["worker"]) == (0, 0)
+    assert lacks["worker"] > 0
 
 
 def test_an_index_for_half_of_a_set_is_enough_for_a_rest_of_a_third() -> None:

@@ -105,7 +105,11 @@ def test_every_process_has_its_cache_filled_and_its_jvm_warmed_first() -> None:
 
 
 def test_of_a_staged_dataset_processes_read_their_own_mounts() -> None:
-    staged = DATASET | {"stage": {"path": "/mnt/readers", "medium": "memory"}, "staged_files": {"small": 9, "large": 0}}
+    staged = DATASET | {
+        "stage": {"path": "/mnt/readers", "medium": "memory"},
+        "staged_files": {"small": 9, "large": 0},
+        "cache_of_rest": True,
+    }
     fill = processes.fill_passes(HEADER, staged, SETTINGS, BESIDE)
     assert {one["root"] for one in fill} == {mount["mount_point"] for mount in BESIDE}
 

@@ -42,7 +42,11 @@ def test_a_candidate_differs_in_one_knob_and_in_what_follows_from_it() -> None:
 
 def test_of_a_part_only_what_fuse_serves_is_read() -> None:
     """Settings are the FUSE mount's, and the copy has none of them."""
-    part = {"stage": {"path": "/mnt/readers", "medium": "memory"}, "staged_files": {"small": 3000, "large": 0}}
+    part = {
+        "stage": {"path": "/mnt/readers", "medium": "memory"},
+        "staged_files": {"small": 3000, "large": 0},
+        "cache_of_rest": True,
+    }
     read = trials.trial_passes(HEADER, DATASET | part, SETTINGS, TRIED)
     assert {one["root"] for one in read} == {"/mnt/set"}
     assert min(one["first"] for one in read if one["kind"] == "small") == 3000

@@ -82,18 +82,10 @@ def check_residency(fleet: Fleet, kinds: list[NodePlan], capacity: int, problems
 
 def check_inodes(fleet: Fleet, planned: NodePlan, problems: Problems) -> None:
     """A page, a block and a staged file is a file each, and of a part its name: each needs an inode."""
-    blocks = fleet.load.blocks
     for space in planned.media:
         if space.inodes is None:
             continue
-        held = [s for s in fleet.shapes if planned.layout.client_caches[s.name].space == space]
-        pages = int(sum(2 * s.pages * planned.layout.cached(s.name) for s in held))
-        stages = [(s.files, planned.layout.stages[s.name]) for s in fleet.shapes if s.name in planned.layout.stages]
-        parts = {
-            "client cache": pages,
-            "worker": blocks if any(t.space == space for t in planned.layout.tiers) else 0,
-            "staged": sum(files * (1 if one.share == 1 else 2) for files, one in stages if one.space == space),
-        }
+        parts = planned.layout.inodes(space, fleet.shapes, fleet.load.blocks)
         needed = sum(parts.values())
         if needed > space.inodes:
             terms = " + ".join(f"{count:,} {name}" for name, count in parts.items() if count)

@@ -52,13 +52,23 @@ def tier_footprint(quota: int, medium: str) -> int:
 
 @rule("measured: x3 to x7 over the worker path; whole sets and small files first")
 def client_cache(
-    size: int, medium: Medium | None, path: str | None, share: float, need: int, *, part: str
+    size: int, medium: Medium | None, path: str | None, share: float, need: int, *, staged: float
 ) -> tuple[PlannedCache, str]:
-    """One dataset's page store on a node; bytes. part: `set`, or `rest` of one that is staged in part."""
-    amount = PlannedCache(enabled=path is not None, medium=medium, path=path, size=size, page_size=PAGE)
+    """One dataset's page store on a node; bytes. share: what it holds of what is not staged; staged: what is."""
+    is_part = 0 < staged < 1
+    amount = PlannedCache(
+        enabled=path is not None,
+        medium=medium,
+        path=path,
+        size=size,
+        page_size=PAGE,
+        share=share * (1 - staged),
+        of_rest=path is not None and is_part,
+    )
     if path is None:
         return amount, "no page store: reads come from a worker"
-    state = f"the whole {part}" if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
+    whole = "the whole rest" if is_part else "the whole set"
+    state = whole if share >= 1 else f"{share:.0%} of the set; all of it takes {format_size(need)}"
     return amount, f"{state}, on {medium}"
 
 
