@@ -343,9 +343,9 @@ def _whole_caches(
 def _rest_caches(
     layout: Layout, spaces: tuple[Space, ...], parts: list[Shape], caps: dict[str, float], need: int
 ) -> None:
-    """Client caches of what copies of parts leave out, each whole or not at all: what it lacked would have no state.
+    """Client caches of what copies of parts leave out, each whole: to measure what one lacked would empty it.
 
-    need: bytes of a worker that they leave its share.
+    need: bytes of a worker, whose share they leave.
     """
     rests = {shape: layout.rest(shape) for shape in parts if shape.name not in layout.client_caches}
     indexed = {shape.name: caps[shape.name] * shape.pages / rest.pages for shape, rest in rests.items()}
