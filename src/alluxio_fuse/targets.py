@@ -10,7 +10,6 @@ from typing import Any
 from alluxio_fuse.plan import Plan
 from alluxio_fuse.plan.mount_settings import MOUNT_SETTINGS
 from alluxio_fuse.plan.parts import PlannedCache, PlannedDataset, PlannedGate, plain
-from alluxio_fuse.plan.rules.understore import served_from
 from alluxio_fuse.plan.values import Amounts, amounts
 
 
@@ -122,7 +121,6 @@ def _target(
 ) -> dict[str, Any]:
     cache: PlannedCache = fuse["client_cache"]
     staged = fuse["stage"].share if "stage" in fuse else 0.0
-    workers_hold = plan.fleet["residency"].amount[dataset.name]["worker"]
     found = _scheduled(endpoints, host, dataset.name) if endpoints else _planned(cache, fuse, plan)
     return {
         "name": dataset.name,
@@ -135,8 +133,10 @@ def _target(
         "stage": plain(fuse["stage"]) if staged else None,
         "client_cache_bytes": cache.size if cache.enabled else 0,
         "cache_of_rest": cache.of_rest,
-        "workers_hold": workers_hold,
-        "residency": served_from(cache.share, workers_hold, staged).amount,
+        "workers_hold": plan.fleet["residency"].amount[dataset.name]["worker"],
+        "residency": {"stage": round(staged, 3), "client_cache": round(1 - staged, 3)}
+        if cache.of_rest
+        else plan.fleet["served_from"].amount[dataset.name],
         "direct": dataset.through == "under_store",
         "warm_up": plan.fleet["warm_strategy"].amount[dataset.name],
         "own_cluster": plan.capabilities.runs_cluster or dataset.through == "under_store",

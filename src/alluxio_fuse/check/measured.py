@@ -102,7 +102,7 @@ def _states(measured: Measured, kind: Kind) -> Iterator[str]:
             yield "client-cache"
     if measured.stage and measured.staged_files.get(kind, 1):
         yield "staged"
-    if not measured.stage or measured.stage["medium"] != "memory":
+    if not measured.stage or (measured.stage["medium"] != "memory" and measured.staged_files.get(kind, 1)):
         yield "page-cache"
 
 

@@ -64,7 +64,8 @@ class Fleet:
     """What all nodes share.
 
     scarce_cpus: some node has too few processors for the chart's own requests. trained: what GPUs reached in trainings.
-    image_digest: of the image that a run pushed or imported.
+    image_digest: of the image that a run pushed or imported. caches_rests: whether what copies of parts leave out may
+    have client caches.
     """
 
     intent: FleetIntent
@@ -77,6 +78,7 @@ class Fleet:
     scarce_cpus: bool = False
     trained: tuple[TrainedNeed, ...] = ()
     image_digest: str = ""
+    caches_rests: bool = True
 
     @cached_property
     def worker_need(self) -> int:

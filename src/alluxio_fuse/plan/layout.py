@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 from alluxio_fuse.plan.intent.datasets import StageWish
 from alluxio_fuse.plan.intent.parts import Medium
@@ -22,6 +23,7 @@ from alluxio_fuse.plan.schemes import FOLDER
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB, round_down
 
+Rests = Literal["never", "last", "before the worker"]
 ALIASES: dict[Medium, str] = {"memory": "MEM", "ssd": "SSD", "hdd": "HDD"}
 SPEED: dict[Medium, int] = {"memory": 0, "ssd": 1, "hdd": 2}
 
@@ -125,9 +127,6 @@ class ClientCache:
     share: float
 
 
-NO_CACHE = ClientCache(None, 0, 0, 0.0)
-
-
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A dataset's copy on a node: the bytes of the medium that it takes, and which part of the dataset it is."""
@@ -228,14 +227,13 @@ def allocate(
     alone: bool,
     layers: bool,
     client_spaces: tuple[Space, ...],
+    rests: Rests = "last",
 ) -> Layout:
     """Lay out one node.
 
-    What the copy of a part leaves out has a client cache where memory or an SSD holds all of it. It takes nothing of
-    what others get, but where one worker serves one dataset, which is not pinned to it.
-
     `need`: bytes of one worker; `alone`: there is no other; `caps`: the part of each set that a FUSE heap can index;
-    `layers`: whether the node can stage a part of a set; `client_spaces`: those of `spaces` for client caches.
+    `layers`: whether the node can stage a part of a set; `client_spaces`: those of `spaces` for client caches;
+    `rests`: when what copies of parts leave out gets client caches, in memory or on an SSD.
     """
     layout = Layout(worker_need=need if hosts_worker else 0)
     _stages(layout, spaces, datasets, layout.left(spaces), alone=alone, layers=layers)
@@ -245,13 +243,14 @@ def allocate(
     _client_caches(layout, client_spaces, cached, caps, free)
     parts = [shape for shape in datasets if caps.get(shape.name, 0) > 0 and 0 < layout.staged(shape.name) < 1]
     fast = tuple(space for space in client_spaces if space.medium != "hdd")
-    if alone and len(datasets) == 1 and not datasets[0].pin:
+    if rests == "before the worker":
         _rest_caches(layout, fast, parts, caps, layout.worker_need)
     if hosts_worker:
         _tiers(layout, spaces, layout.left(spaces))
-    _rest_caches(layout, fast, parts, caps, 0)
+    if rests == "last":
+        _rest_caches(layout, fast, parts, caps, 0)
     for shape in datasets:
-        layout.client_caches.setdefault(shape.name, NO_CACHE)
+        layout.client_caches.setdefault(shape.name, ClientCache(None, 0, 0, 0.0))
     return layout
 
 
@@ -347,7 +346,7 @@ def _rest_caches(
 
     need: bytes of a worker, whose share they leave.
     """
-    rests = {shape: layout.rest(shape) for shape in parts if shape.name not in layout.client_caches}
+    rests = {shape: layout.rest(shape) for shape in parts}
     indexed = {shape.name: caps[shape.name] * shape.pages / rest.pages for shape, rest in rests.items()}
     kept = _kept_for_worker(need, spaces, sum(rest.footprint for rest in rests.values()), alone=True)
     free = {name: size - kept[name] for name, size in layout.left(spaces).items()}

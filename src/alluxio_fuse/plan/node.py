@@ -5,7 +5,7 @@ from typing import Any
 
 from alluxio_fuse.plan.budget import Budget, budget
 from alluxio_fuse.plan.fleet import Fleet, Kind
-from alluxio_fuse.plan.layout import NO_CACHE, ClientCache, Layout, Shape, Space, Tier, allocate
+from alluxio_fuse.plan.layout import ClientCache, Layout, Rests, Shape, Space, Tier, allocate
 from alluxio_fuse.plan.media import coarse, spaces
 from alluxio_fuse.plan.mounts import FuseInputs, Mounts
 from alluxio_fuse.plan.parts import PlannedTier
@@ -64,10 +64,9 @@ def plan_node(
         alone=fleet.workers == 1,
         layers=_stages_parts(kind, fleet),
         client_spaces=client_spaces,
+        rests=_rests(fleet),
     )
     for shape in shapes:
-        if layout.cached(shape.name) and layout.staged(shape.name) and _lacks_inodes(layout, shape, shapes, fleet):
-            layout.client_caches[shape.name] = NO_CACHE
         if shape.stage == "require" and shape.name not in layout.stages:
             copied_only = shape.source.startswith(OBJECT_STORES) and not shape.through_cluster
             parts = _stages_parts(kind, fleet) and not copied_only
@@ -197,12 +196,11 @@ def _client_spaces(media: tuple[Space, ...], fleet: Fleet) -> tuple[Space, ...]:
     return tuple(space for space in media if space.medium == "memory") if fleet.intent.capabilities.by_fluid else media
 
 
-def _lacks_inodes(layout: Layout, shape: Shape, shapes: tuple[Shape, ...], fleet: Fleet) -> bool:
-    """Whether the medium of a dataset's client cache has too few inodes for all that is there."""
-    space = layout.client_caches[shape.name].space
-    if space is None or space.inodes is None:
-        return False
-    return sum(layout.inodes(space, shapes, fleet.load.blocks).values()) > space.inodes
+def _rests(fleet: Fleet) -> Rests:
+    """What copies leave out takes nothing of others, and comes before a worker that serves this node and set alone."""
+    if not fleet.caches_rests:
+        return "never"
+    return "before the worker" if fleet.load.nodes == len(fleet.shapes) == 1 else "last"
 
 
 def _override_layout(layout: Layout, media: tuple[Space, ...], fleet: Fleet) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PlannedCache:
     """A dataset's client cache on a node; sizes in bytes. `medium` and `path` are None where there is none.
 
-    share: the part of the dataset that it holds. of_rest: whether it is for what the copy of a part leaves out.
+    of_rest: whether it holds what the copy of a part leaves out, and all of that.
     """
 
     enabled: bool
@@ -23,7 +23,6 @@ class PlannedCache:
     path: str | None
     size: int
     page_size: int
-    share: float = 0.0
     of_rest: bool = False
 
 

@@ -3,7 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -103,7 +103,11 @@ def plan(hosts: Mapping[str, Mapping[str, Any]], digest: str = "") -> Plan:
     fleet = _fleet(intent, nodes, facts, problems)
     if problems.findings:
         raise Refused(problems.findings)
-    return _planned(replace(fleet, image_digest=digest), nodes, facts, problems)
+    fleet = replace(fleet, image_digest=digest)
+    with suppress(Refused):
+        return _planned(fleet, nodes, facts, problems.copy())
+    # no plan is refused for what it need not have
+    return _planned(replace(fleet, caches_rests=False), nodes, facts, problems)
 
 
 def _nodes(

@@ -39,6 +39,10 @@ class Problems:
     findings: list[Finding] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
 
+    def copy(self) -> "Problems":
+        """The same so far."""
+        return Problems(self.force, [*self.findings], [*self.warnings])
+
     def refuse(self, path: str, value: object, reason: str, remedy: str, invariant: str | None = None) -> None:
         """Note one finding."""
         self.add(Finding(path, str(value), reason, remedy, invariant))

@@ -75,6 +75,9 @@ def fleet_values(fleet: Fleet, plans: Mapping[str, NodePlan]) -> Service:
     return values | {
         "datasets": _datasets(fleet),
         "residency": _residency(fleet, client, share, alike),
+        "served_from": _per_dataset(
+            fleet, lambda s: understore.served_from(client[s.name], share[s.name], staged[s.name])
+        ),
         "gate": _gate(fleet, mounted),
         "under_store": _per_dataset(
             fleet, lambda s: understore.under_store_cost(s.files, s.blocks, s.size, share[s.name])

@@ -87,6 +87,12 @@ def test_what_a_part_leaves_out_is_expected_in_its_client_cache_alone(measured: 
     assert without == every | {("worker", "small"), ("worker", "large")}
 
 
+def test_pages_of_a_copy_are_expected_of_files_that_it_has(measured: dict[str, Any]) -> None:
+    part = {"stage": {"medium": "ssd"}, "staged_files": {"small": 4000, "large": 0}, "results": [], "kept": []}
+    expected = {(row.state, row.kind) for row in judged(measured | part).datasets[0].rows}
+    assert {kind for state, kind in expected if state == "page-cache"} == {"small"}
+
+
 def test_the_jvm_counts_as_warm_by_the_files_that_it_was_read_for(measured: dict[str, Any]) -> None:
     """Where all small files are staged, large ones warm it."""
     made = [

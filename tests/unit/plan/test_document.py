@@ -42,9 +42,8 @@ V100 = fleet(
     cpus=16,
     gpus=("Tesla V100",),
 )
-CACHE = {"enabled": True, "medium": "ssd", "path": "/a", "size": 1, "page_size": 2**20, "share": 0.5, "of_rest": True}
-NO_SHARE = {"share": 0.0, "of_rest": False}
-LACK = {"enabled": False, "medium": None, "path": None, "size": 0, "page_size": 2**20, **NO_SHARE}
+CACHE: dict[str, Any] = {"enabled": True, "medium": "ssd", "path": "/a", "size": 1, "page_size": 2**20, "of_rest": True}
+LACK = {"enabled": False, "medium": None, "path": None, "size": 0, "page_size": 2**20, "of_rest": False}
 TIER = {"medium": "memory", "path": "/b", "quota": 2, "high": 0.99, "low": 0.8}
 GATE = {"status": "none (no GPU)", "mb_per_s": None, "files_per_s": None}
 TRAINED = GATE | {"training": {"accelerators": 1, "batch": 400}, "planned": {"mb_per_s": 9.0}}
@@ -68,6 +67,12 @@ def test_parts_have_types_and_are_saved_as_the_same_bytes(key: str, amount: Any,
     service = load_service(saved)
     assert type(service[key].amount) is type(service[key].overridden) is kind
     assert json.dumps(dump_service(service)) == json.dumps(saved)
+
+
+def test_a_client_cache_of_a_plan_of_the_last_version_is_of_no_rest() -> None:
+    amount = {key: one for key, one in CACHE.items() if key != "of_rest"}
+    service = load_service({"client_cache": {"amount": amount, "rule": "r", "why": "w", "source": "s"}})
+    assert service["client_cache"].amount == PlannedCache(**amount, of_rest=False)
 
 
 def test_a_plan_is_saved_with_all_parts_in_their_order() -> None:

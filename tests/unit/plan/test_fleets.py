@@ -8,7 +8,6 @@ from fleets import filesystem, fleet, host
 from alluxio_fuse.plan import Refused, plan
 from alluxio_fuse.plan.rules.ports import FUSE_PORTS, FUSE_WEB, web_ports
 from alluxio_fuse.plan.units import GIB
-from alluxio_fuse.targets import targets
 
 NVME = [filesystem("/", 200), filesystem("/mnt/nvme", 1500)]
 TIERS = [{"medium": "memory"}, {"medium": "ssd", "path": "/mnt/nvme"}]
@@ -152,8 +151,7 @@ def test_the_same_without_a_gate_is_a_warning() -> None:
     assert any("134Gi of datasets" in warning["message"] for warning in made.warnings)
     cost = made.fleet["under_store"].amount["imagenet"]
     assert 0 < cost["joining_node"]["bytes"] < cost["first_epoch"]["bytes"]
-    (target,) = targets(made, next(iter(made.nodes)))
-    assert sum(target["residency"].values()) == pytest.approx(1, abs=0.01)
+    assert sum(made.fleet["served_from"].amount["imagenet"].values()) == pytest.approx(1, abs=0.01)
 
 
 def test_a_pin_that_does_not_fit(findings: Any) -> None:

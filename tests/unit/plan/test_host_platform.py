@@ -34,19 +34,19 @@ def test_no_group_of_masters_is_needed() -> None:
 
 def test_without_a_cluster_everything_comes_from_the_source() -> None:
     planned = made(STRAIGHT)
+    assert planned.fleet["served_from"].amount["set"] == {"client_cache": 0.0, "worker": 0.0, "under_store": 1.0}
     assert planned.fleet["warm_strategy"].amount["set"] == []
     assert planned.nodes["localhost"]["node"]["cache_media"].amount == []
     (target,) = targets.targets(planned, "localhost")
-    assert target["residency"] == {"client_cache": 0.0, "worker": 0.0, "under_store": 1.0}
     assert (target["direct"], target["client_cache_bytes"], target["metrics"]["worker"]) == (True, 0, [])
 
 
 def test_through_a_cluster_there_is_a_client_cache() -> None:
     planned = made(SET, alluxio_cluster=ELSEWHERE)
+    assert planned.fleet["served_from"].amount["set"]["client_cache"] == 1.0
     assert planned.fleet["warm_strategy"].amount["set"] == ["read-through"]
     (target,) = targets.targets(planned, "localhost")
     assert (target["direct"], target["first_reads"]) == (False, False)
-    assert target["residency"]["client_cache"] == 1.0
     assert target["identity_file"].endswith("/client-cache/set/.identity")
 
 

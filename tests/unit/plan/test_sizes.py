@@ -14,7 +14,6 @@ from alluxio_fuse.plan import Plan, plan
 from alluxio_fuse.plan.rules.caches import BLOCK, PAGE
 from alluxio_fuse.plan.sizes import Sizes
 from alluxio_fuse.plan.units import MIB
-from alluxio_fuse.targets import targets
 
 Files = Mapping[int, int]
 FILES, BYTES = 10_000, 20_000_000_000
@@ -123,7 +122,7 @@ def test_files_per_second_count_where_files_are_samples(files: Files, counts: bo
 def test_the_set_whose_files_gain_most_is_cached_first() -> None:
     def whole(found: Mapping[str, Files]) -> list[str]:
         made = plan(hosts({name: source(files) for name, files in found.items()}, disk=45, nodes=4))
-        served = {one["name"]: one["residency"] for one in targets(made, "node-0")}
+        served = made.fleet["served_from"].amount
         return [name for name in found if served[name]["client_cache"] == 1]
 
     assert whole({"a": ALIKE, "b": MIXED}) == ["b"]

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from ansible_collections.alluxio.fuse.plugins.module_utils import staging
 from fleets import TIERS, Hosts, filesystem, fleet, local
 
 from alluxio_fuse import keeper, stages
-from alluxio_fuse.plan import Plan, Refused, plan
-from alluxio_fuse.plan.intent.parts import Medium
-from alluxio_fuse.plan.layout import Layout, Shape, Space, allocate
+from alluxio_fuse.plan import Plan, Refused, layout, plan
+from alluxio_fuse.plan.layout import Shape, Space, allocate
 from alluxio_fuse.plan.rules import caches
 from alluxio_fuse.plan.rules import stage as stage_rules
 from alluxio_fuse.plan.rules.stage import stage_footprint, staged_share
@@ -264,7 +262,7 @@ def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() 
     assert "the whole rest" in cache.why
     (target,) = targets(made, "node-1")
     rest = round(1 - copy.share, 3)
-    assert target["residency"] == {"stage": round(copy.share, 3), "client_cache": rest, "worker": 0, "under_store": 0}
+    assert target["residency"] == {"stage": round(copy.share, 3), "client_cache": rest}
     assert (target["client_cache_bytes"], target["cache_of_rest"]) == (cache.amount.size, True)
     assert cache.amount.size == pytest.approx(caches.client_cache_need(round(rest * (130 << 30))), rel=0.01)
     assert fuse["expected"].amount["path"] == "client cache on memory"
@@ -300,53 +298,93 @@ def test_inodes_of_a_client_cache_are_counted_for_the_rest() -> None:
     assert [is_cached(inodes) for inodes in (2_200_000, 3_000_000)] == [False, True]
 
 
-def alone(*shapes: Shape, medium: Medium = "ssd", indexed: float = 1.0) -> Layout:
-    """A node with the only worker, whose memory holds most of a set of 1 GiB, and whose disk holds less."""
-    spaces = (Space("memory", "memory", "/memory", 800 << 20), Space("disk", medium, "/disk", 700 << 20))
-    caps = {shape.name: 1.0 for shape in shapes} | {"set": indexed}
-    return allocate(spaces, shapes, 2 << 30, caps, hosts_worker=True, alone=True, layers=True, client_spaces=spaces)
+def on_its_own(*others: dict[str, Any], disk: str = "nvme", inodes: int = 10_000_000, **said: Any) -> Hosts:
+    """A node whose memory holds most of a set, and whose disk holds less."""
+    one = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto", **said}
+    medium = "ssd" if disk == "nvme" else disk
+    tiers = [{"medium": "memory", "budget": "100Gi"}, {"medium": medium, "path": f"/mnt/{disk}"}]
+    disks = [filesystem("/", 200), filesystem(f"/mnt/{disk}", 95, inodes_free=inodes, rotational=medium == "hdd")]
+    variables = {"alluxio_datasets": [one, *others], "alluxio_cache_tiers": tiers, "alluxio_workload_memory": "64Gi"}
+    return fleet(1, variables, memory=480, cpus=64, filesystems=disks, layers=True)
+
+
+def beside_a_small_one() -> Hosts:
+    """That node, and one without room for a worker or a copy."""
+    hosts = on_its_own()
+    variables = hosts["node-0"]["variables"] | {"alluxio_cache_tiers": [], "alluxio_workload_memory": "1Gi"}
+    return hosts | {"node-1": fleet(2, variables, memory=4, cpus=4, filesystems=[filesystem("/", 20)])["node-1"]}
+
+
+def test_one_set_of_one_node_has_its_rest_before_the_worker() -> None:
+    node = plan(on_its_own()).nodes["node-0"]
+    assert 0 < node["fuse/set"]["stage"].amount.share < 1
+    assert node["fuse/set"]["client_cache"].amount.medium == "ssd"
+    (tier,) = node["worker"]["tiers"].amount
+    assert tier.quota + node["fuse/set"]["client_cache"].amount.size < 95 << 30
+
+
+OTHER = {"name": "other", "source": "s3://bucket/other", "files": 1000, "bytes": "2Gi", "stage": "require"}
 
 
 @pytest.mark.parametrize(
-    "shapes",
-    [(replace(SHAPE, pin=True),), (SHAPE, replace(SHAPE, name="other", stage="off"))],
-    ids=["pinned to the worker", "another set"],
+    "hosts",
+    [
+        on_its_own(OTHER),
+        on_its_own(disk="hdd"),
+        on_its_own(inodes=1_200_000),
+        beside_a_small_one(),
+    ],
+    ids=[
+        "another set",
+        "a disk that rotates",
+        "no inodes",
+        "another node reads from the worker",
+    ],
 )
-def test_what_others_hold_of_the_only_worker_is_not_taken_for_the_rest(shapes: tuple[Shape, ...]) -> None:
-    without = alone(*shapes, indexed=0.0)
-    made = alone(*shapes)
-    assert 0 < made.staged("set") < 1
-    assert made.client_caches["set"].share == 0
-    assert made.tier_capacity == without.tier_capacity
+def test_the_rest_takes_nothing_of_others(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan(hosts).nodes["node-0"]
+    monkeypatch.setattr(layout, "_rest_caches", lambda *_: None)
+    without = plan(hosts).nodes["node-0"]
+    assert 0 < made["fuse/set"]["stage"].amount.share < 1
+    assert not made["fuse/set"]["client_cache"].amount.enabled
+    assert made["worker"]["tiers"].amount == without["worker"]["tiers"].amount
 
 
-def test_the_rest_is_not_cached_on_a_disk_that_rotates() -> None:
-    """A worker of another node may be faster, and a plan would be refused for the disk's speed."""
-    assert alone(SHAPE, medium="hdd").client_caches["set"].share == 0
-
-
-def test_one_set_of_one_worker_has_its_rest_before_that() -> None:
-    made = alone(SHAPE)
-    spaces = [made.stages["set"].space, made.client_caches["set"].space]
-    (tier,) = made.tiers
-    assert made.client_caches["set"].share == 1
-    assert [space.name for space in (*spaces, tier.space) if space] == ["memory", "disk", "disk"]
-    assert made.used(tier.space) <= tier.space.capacity
-
-
-def test_nodes_with_other_shares_say_each_what_serves_them() -> None:
-    """The first node has less room, since the master runs there: its rest is larger, and cached too."""
-    hosts = in_fleet("100Gi")
-    hosts["node-0"]["variables"]["alluxio_cache_tiers"] = [{"medium": "memory", "budget": "90Gi"}, TIERS[1]]
+def test_no_plan_is_refused_for_the_rest() -> None:
+    """Pods of a group are the same on each of its nodes, and of these two neither holds what the other one could."""
+    one = {"name": "set", "source": "s3://bucket/set", "files": 100_000, "bytes": "200Gi", "stage": "auto"}
+    said: dict[str, Any] = {"alluxio_platform": "kubernetes", "alluxio_datasets": [one], "alluxio_cache_tiers": TIERS}
+    hosts: Hosts = {}
+    for name, memory, disk in (("node-0", 96, 400), ("node-1", 160, 300)):
+        disks = [filesystem("/", 200), filesystem("/mnt/nvme", disk)]
+        variables = {**said, "alluxio_workload_memory": "16Gi"}
+        hosts[name] = fleet(2, variables, memory=memory, cpus=64, filesystems=disks, layers=True)[name]
     made = plan(hosts)
-    for node in ("node-0", "node-1"):
-        (target,) = targets(made, node)
-        assert target["residency"]["worker"] == target["residency"]["under_store"] == 0
+    for node in made.nodes.values():
+        assert 0 < node["fuse/set"]["stage"].amount.share < 1
+        assert not node["fuse/set"]["client_cache"].amount.enabled
+
+
+def test_nodes_that_differ_say_each_what_serves_them() -> None:
+    hosts = in_fleet("100Gi")
     hosts["node-0"]["variables"]["alluxio_cache_tiers"] = [{"medium": "memory", "budget": "8Gi"}, TIERS[1]]
     made = plan(hosts)
     lacks, has = (targets(made, node)[0]["residency"] for node in ("node-0", "node-1"))
-    assert (lacks["client_cache"], has["worker"]) == (0, 0)
+    assert (lacks["client_cache"], has.keys()) == (0, {"stage", "client_cache"})
     assert lacks["worker"] > 0
+
+
+def test_the_client_cache_of_a_set_that_is_not_staged_is_of_no_rest() -> None:
+    (target,) = targets(planned({**SET, "source": "s3://bucket/set", "stage": "off"}), "localhost")
+    assert target["client_cache_bytes"] > 0
+    assert not target["cache_of_rest"]
+
+
+def test_a_client_cache_that_is_said_smaller_than_the_rest_is_not_of_the_rest() -> None:
+    said: dict[str, Any] = {"alluxio_overrides": {"fuse.client_cache_size": "10Gi"}}
+    (target,) = targets(plan(in_fleet(**said)), "node-1")
+    assert not target["cache_of_rest"]
+    assert target["residency"]["worker"] > 0
 
 
 def test_an_index_for_half_of_a_set_is_enough_for_a_rest_of_a_third() -> None:
@@ -479,9 +517,7 @@ def test_a_copy_on_a_disk_that_rotates_is_no_faster_than_it(disk: float, stage: 
         host["variables"]["alluxio_force"] = ["gate_reachable"]
     node = plan(hosts).nodes["node-1"]
     assert node["fuse/kits"]["stage"].amount.medium == "hdd"
-    cached = node["fuse/kits"]["client_cache"].amount
-    held = {tier.medium for tier in node["worker"]["tiers"].amount} | ({cached.medium} if cached.enabled else set())
-    assert "memory" in held
+    assert {tier.medium for tier in node["worker"]["tiers"].amount} == {"memory"}
 
 
 def test_what_every_node_stages_workers_need_not_hold() -> None:

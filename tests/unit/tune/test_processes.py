@@ -112,6 +112,7 @@ def test_of_a_staged_dataset_processes_read_their_own_mounts() -> None:
     }
     fill = processes.fill_passes(HEADER, staged, SETTINGS, BESIDE)
     assert {one["root"] for one in fill} == {mount["mount_point"] for mount in BESIDE}
+    assert min(one["first"] for one in fill if one["kind"] == "small") == 9
 
 
 def test_without_the_one_as_planned_nothing_is_compared() -> None:

@@ -62,8 +62,7 @@ def client_cache(
         path=path,
         size=size,
         page_size=PAGE,
-        share=share * (1 - staged),
-        of_rest=path is not None and is_part,
+        of_rest=is_part and share >= 1,
     )
     if path is None:
         return amount, "no page store: reads come from a worker"
