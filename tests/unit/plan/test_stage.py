@@ -266,6 +266,8 @@ def test_the_rest_of_a_part_has_a_client_cache_where_a_medium_holds_all_of_it() 
     assert (target["client_cache_bytes"], target["cache_of_rest"]) == (cache.amount.size, True)
     assert cache.amount.size == pytest.approx(caches.client_cache_need(round(rest * (130 << 30))), rel=0.01)
     assert fuse["expected"].amount["path"] == "client cache on memory"
+    held = next(line for line in plan_table(made) if "a copy on ssd" in line)
+    assert re.search(r"a copy on ssd and \S+i memory → ", held)
     assert made.fleet["warm_strategy"].amount["set"] == ["load"], "copies go through the client cache before"
     assert made.fleet["copies"].amount["set"] == plan(in_fleet("8Gi")).fleet["copies"].amount["set"]
 

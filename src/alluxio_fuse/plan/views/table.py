@@ -129,11 +129,10 @@ def _holds(have: Amounts) -> str:
         return ", ".join(f"{format_size(tier.quota)} {tier.medium} {tier.path}" for tier in have["tiers"]) or "nothing"
     if "client_cache" in have:
         cache: PlannedCache = have["client_cache"]
-        held = f"{format_size(cache.size)} {cache.medium}" if cache.enabled else "no client cache"
         copy: PlannedStage | None = have.get("stage")
-        if copy is None:
-            return f"{held} → {have['mount_point']}"
-        return f"{f'a copy on {copy.medium}' if copy.share else held} → {copy.path}"
+        held = [f"a copy on {copy.medium}"] if copy and copy.share else []
+        held += [f"{format_size(cache.size)} {cache.medium}"] if cache.enabled else []
+        return f"{' and '.join(held) or 'no client cache'} → {copy.path if copy else have['mount_point']}"
     return ""
 
 
