@@ -1,6 +1,6 @@
 """Where the bytes of a node go: which medium holds which client cache and which worker tier."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -173,15 +173,14 @@ class Layout:
             return shape
         return replace(shape, sizes=unstaged(shape.sizes, stage.space.medium, stage.footprint))
 
-    def inodes(self, space: Space, shapes: Iterable[Shape], blocks: int) -> dict[str, int]:
+    def inodes(self, space: Space, shapes: Sequence[Shape], blocks: int) -> dict[str, int]:
         """Files and folders on a medium, by what they are of; blocks: of the worker's."""
-        known = list(shapes)
         pages = [
             (self.rest(shape).pages, self.client_caches[shape.name].share)
-            for shape in known
+            for shape in shapes
             if self.client_caches[shape.name].space == space
         ]
-        copies = [(shape.files, self.stages[shape.name]) for shape in known if shape.name in self.stages]
+        copies = [(shape.files, self.stages[shape.name]) for shape in shapes if shape.name in self.stages]
         return {
             "client cache": int(sum(2 * count * share for count, share in pages)),
             "worker": blocks if any(tier.space == space for tier in self.tiers) else 0,
@@ -227,7 +226,7 @@ def allocate(
     alone: bool,
     layers: bool,
     client_spaces: tuple[Space, ...],
-    rests: Rests = "last",
+    rests: Rests,
 ) -> Layout:
     """Lay out one node.
 

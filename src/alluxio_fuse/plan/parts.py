@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCache:
-    """A dataset's client cache on a node; sizes in bytes. `medium` and `path` are None where there is none.
+    """A dataset's client cache on a node; sizes in bytes. A node without one has None as `medium` and `path`.
 
     of_rest: whether it holds what the copy of a part leaves out, and all of that.
     """

@@ -300,9 +300,9 @@ def test_inodes_of_a_client_cache_are_counted_for_the_rest() -> None:
     assert [is_cached(inodes) for inodes in (2_200_000, 3_000_000)] == [False, True]
 
 
-def on_its_own(*others: dict[str, Any], disk: str = "nvme", inodes: int = 10_000_000, **said: Any) -> Hosts:
+def on_its_own(*others: dict[str, Any], disk: str = "nvme", inodes: int = 10_000_000) -> Hosts:
     """A node whose memory holds most of a set, and whose disk holds less."""
-    one = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto", **said}
+    one = {"name": "set", "source": "s3://bucket/set", "files": 1_000_000, "bytes": "130Gi", "stage": "auto"}
     medium = "ssd" if disk == "nvme" else disk
     tiers = [{"medium": "memory", "budget": "100Gi"}, {"medium": medium, "path": f"/mnt/{disk}"}]
     disks = [filesystem("/", 200), filesystem(f"/mnt/{disk}", 95, inodes_free=inodes, rotational=medium == "hdd")]
@@ -391,9 +391,8 @@ def test_a_client_cache_that_is_said_smaller_than_the_rest_is_not_of_the_rest() 
 
 def test_an_index_for_half_of_a_set_is_enough_for_a_rest_of_a_third() -> None:
     spaces = (Space("ssd", "ssd", "/ssd", 720 << 20), Space("memory", "memory", "/memory", 520 << 20))
-    made = allocate(
-        spaces, (SHAPE,), 0, {"set": 0.5}, hosts_worker=False, alone=False, layers=True, client_spaces=spaces
-    )
+    there: dict[str, Any] = {"hosts_worker": False, "alone": False, "layers": True, "client_spaces": spaces}
+    made = allocate(spaces, (SHAPE,), 0, {"set": 0.5}, **there, rests="last")
     assert 0.6 < made.staged("set") < 0.7
     assert made.client_caches["set"].share == 1
 
